@@ -49,13 +49,17 @@ def main() -> None:
     rows: list[report.Row] = []
     notes: list[str] = []
     machine = _machine()
-    for name in options.names or [name for name in MODULES if name not in LONG]:
+    # Those that take long are run only where they are named.
+    usual = [name for name in MODULES if name not in LONG]
+    for name in options.names or usual:
         _perform(name, rows, notes)
     print(f"\n{report.table(rows)}\n")
     print("\n".join(notes))
     print(f"{machine['processor']}, {machine['cores']} cores, load {machine['load_before']} → {_load()}")
     if options.json:
-        options.json.write_text(json.dumps(report.as_json(rows, notes, machine), indent=2, ensure_ascii=False) + "\n")
+        found = report.as_json(rows, notes, machine)
+        text = json.dumps(found, indent=2, ensure_ascii=False)
+        options.json.write_text(f"{text}\n")
 
 
 def _perform(name: str, rows: list[report.Row], notes: list[str]) -> None:
@@ -63,7 +67,9 @@ def _perform(name: str, rows: list[report.Row], notes: list[str]) -> None:
     others."""
     started = time.monotonic()
     try:
-        for said in importlib.import_module(f"benchmarks.{MODULES[name]}").run():
+        # Imported now: a benchmark may need what another one does without.
+        module = importlib.import_module(f"benchmarks.{MODULES[name]}")
+        for said in module.run():
             if isinstance(said, report.Row):
                 rows.append(said)
             else:
@@ -100,8 +106,10 @@ def _arguments() -> argparse.Namespace:
     )
     parser.add_argument("--json", type=Path, metavar="OUT", help="write the results to this file, too")
     options = parser.parse_args()
-    if unknown := set(options.names) - MODULES.keys():
-        parser.error(f"no benchmark {', '.join(sorted(unknown))}; there are {', '.join(MODULES)}")
+    unknown = sorted(set(options.names) - MODULES.keys())
+    # Before the first one is run: the others would have been for nothing.
+    if unknown:
+        parser.error(f"no benchmark {', '.join(unknown)}; there are {', '.join(MODULES)}")
     return options
 
 

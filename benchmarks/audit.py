@@ -41,7 +41,7 @@ def run() -> Iterator[report.Row | str]:
         subjects = {name: stack.enter_context(_server(place, name, text)) for name, text in OPTIONS.items()}
         baseline = stack.enter_context(_server(place, "none", ""))
         for what, script in SCRIPTS.items():
-            yield from _compared(what, script, subjects, baseline)
+            yield from _compare(what, script, subjects, baseline)
         yield f"audit: file system of {folder}: {_kind(place)}"
 
 
@@ -49,37 +49,45 @@ def _server(place: Path, name: str, text: str) -> stdio.Server:
     settings = place / f"{name}.toml"
     file = json.dumps(str(place / f"{name}.jsonl"))
     settings.write_text(f"[audit]\nfile = {file}\n{text}\n" if text else "")
+    pods = []
+    for number in range(20):
+        metadata = {"name": f"web-{number}", "namespace": "shop"}
+        pods.append({"metadata": metadata, "apiVersion": "v1", "kind": "Pod"})
     saved = place / "pods.json"
-    pods = [
-        {"metadata": {"name": f"web-{n}", "namespace": "shop"}, "apiVersion": "v1", "kind": "Pod"} for n in range(20)
-    ]
     saved.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": pods}))
+    program = Path(sys.executable).with_name("kubescript")
     flags = ["--toolsets", "code", "--snapshot", str(saved), "--config", str(settings), "--log-level", "error"]
-    return stdio.Server([str(Path(sys.executable).with_name("kubescript")), *flags])
+    return stdio.Server([str(program), *flags])
 
 
-def _compared(
-    what: str, script: str, subjects: dict[str, stdio.Server], baseline: stdio.Server
-) -> Iterator[report.Row]:
-    times: dict[str, list[float]] = {name: [] for name in (*subjects, "none")}
+def _compare(what: str, script: str, subjects: dict[str, stdio.Server], baseline: stdio.Server) -> Iterator[report.Row]:
+    servers = {**subjects, "none": baseline}
+    times: dict[str, list[float]] = {name: [] for name in servers}
+    # In turns: what else the machine does then disturbs all of them.
     for _ in range(BLOCKS):
-        for name, server in (*subjects.items(), ("none", baseline)):
+        for name, server in servers.items():
             times[name] += _block(server, script)
+    middle = {name: report.median(values) for name, values in times.items()}
     for name in subjects:
-        yield report.Row(
-            "audit", f"{what}, {name}", "ms", report.median(times[name]), report.median(times["none"]), "no audit"
-        )
+        yield report.Row("audit", f"{what}, {name}", "ms", middle[name], middle["none"], "no audit")
 
 
 def _block(server: stdio.Server, script: str) -> list[float]:
     time.sleep(SETTLE)
     times = []
     for _ in range(CALLS):
-        times.append(server.call("evaluate_script", {"script": script}).seconds * 1000)
+        answer = server.call("evaluate_script", {"script": script})
+        times.append(answer.seconds * 1000)
         time.sleep(0.02)
+    # The first after a pause pays for it.
     return times[1:]
 
 
 def _kind(place: Path) -> str:
-    mounts = [line.split() for line in Path("/proc/mounts").read_text().splitlines()]
-    return max((row for row in mounts if place.is_relative_to(row[1])), key=lambda row: len(row[1]))[2]
+    """The kind of file system that holds a folder: that of the longest mount point above it."""
+    kinds: dict[str, str] = {}
+    for line in Path("/proc/mounts").read_text().splitlines():
+        _, point, kind, *_ = line.split()
+        if place.is_relative_to(point):
+            kinds.setdefault(point, kind)
+    return kinds[max(kinds, key=len)]

@@ -100,6 +100,7 @@ def curl(kubeconfig: Path) -> Callable[[str], float] | None:
         status, total, before = done.stdout.split()
         if status != "200":
             raise RuntimeError(f"curl got {status} for {path}")
+        # Without the connection, which the others have too.
         return float(total) - float(before)
 
     return get

@@ -48,16 +48,19 @@ class _Pair:
     def measure(self, subject: stdio.Server, peer: stdio.Server) -> None:
         """Ask both."""
         time.sleep(PAUSE)
-        mine, other = subject.call(*self.ours), peer.call(*self.theirs)
-        self.seconds[0].append(mine.seconds)
-        self.seconds[1].append(other.seconds)
+        mine = subject.call(*self.ours)
+        other = peer.call(*self.theirs)
+        ours, theirs = self.seconds
+        ours.append(mine.seconds)
+        theirs.append(other.seconds)
         self.texts = stdio.text(mine), stdio.text(other)
 
     def rows(self, goal: float = 0) -> Iterator[report.Row]:
         """Tokens and milliseconds."""
-        ours, theirs = npm.count_tokens(self.texts)
         name = f"peer {self.theirs[0]}"
-        yield report.Row("b12", f"{self.what}: answer", "tokens", ours, theirs, name, "at_most" if goal else "", goal)
+        ours, theirs = npm.count_tokens(self.texts)
+        kind: report.Kind = "at_most" if goal else ""
+        yield report.Row("b12", f"{self.what}: answer", "tokens", ours, theirs, name, kind, goal)
         mine, other = (report.median(values) * 1000 for values in self.seconds)
         yield report.Row("b12", f"{self.what}: time", "ms", mine, other, name)
 
@@ -98,9 +101,12 @@ def _definitions(kubeconfig: Path) -> Iterator[report.Row | str]:
 
 
 def _tokens(server: stdio.Server) -> dict[str, int]:
-    found = server.request("tools/list", {}).result["tools"]
-    texts = [json.dumps(tool, ensure_ascii=False, separators=(",", ":")) for tool in found]
-    return dict(zip((tool["name"] for tool in found), npm.count_tokens(texts), strict=True))
+    """The tokens of each tool's definition, by the tool's name."""
+    tools = server.request("tools/list", {}).result["tools"]
+    names = [tool["name"] for tool in tools]
+    texts = [json.dumps(tool, ensure_ascii=False, separators=(",", ":")) for tool in tools]
+    counts = npm.count_tokens(texts)
+    return dict(zip(names, counts, strict=True))
 
 
 def _pairs(kubeconfig: Path) -> list[_Pair]:

@@ -63,18 +63,23 @@ def fetch(kubeconfig: Path, path: str) -> Any:
     headers = dict(_AS_JSON)
     api.update_params_for_auth(headers, [], ["BearerToken"], path, "GET", None)
     manager: urllib3.PoolManager = api.rest_client.pool_manager
-    return orjson.loads(manager.request("GET", f"{api.configuration.host}{path}", headers=headers).data)
+    url = f"{api.configuration.host}{path}"
+    answer = manager.request("GET", url, headers=headers)
+    return orjson.loads(answer.data)
 
 
 def count(kubeconfig: Path, path: str) -> int:
     """How many objects a collection has."""
+    # One object, and the API server says how many more there are.
     answer = fetch(kubeconfig, f"{path}?limit=1")
-    return len(answer["items"]) + int(answer["metadata"].get("remainingItemCount", 0))
+    more = answer["metadata"].get("remainingItemCount", 0)
+    return len(answer["items"]) + int(more)
 
 
 def port(kubeconfig: Path) -> int:
     """The port of an API server on this machine. Raises Unavailable for one elsewhere."""
-    url = urllib.parse.urlsplit(str(configuration(kubeconfig).host))
+    host = str(configuration(kubeconfig).host)
+    url = urllib.parse.urlsplit(host)
     if url.hostname != "127.0.0.1" or url.port is None:
         raise report.Unavailable("the relay stands before an API server on 127.0.0.1 only")
     return url.port

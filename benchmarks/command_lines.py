@@ -7,7 +7,6 @@ learned of the cluster in a folder, and once more without that folder, which our
 
 from __future__ import annotations
 
-import functools
 import os
 import subprocess
 import sys
@@ -34,11 +33,12 @@ _LOOK_S: Final = 0.005
 
 def run() -> Iterator[report.Row | str]:
     """The rows of B15."""
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
         with services.Services() as cloud:
-            yield from _openstack(cloud, Path(folder))
+            yield from _openstack(cloud, folder)
         with clusters.broken() as kubeconfig:
-            yield from _oc(kubeconfig, Path(folder))
+            yield from _oc(kubeconfig, folder)
 
 
 def _openstack(cloud: services.Services, folder: Path) -> Iterator[report.Row | str]:
@@ -66,8 +66,7 @@ def _oc(kubeconfig: Path, folder: Path) -> Iterator[report.Row | str]:
             "plain kubectl, nothing kept": lambda: tempfile.mkdtemp(dir=folder),
         }
         for name, home in homes.items():
-            cold_start = functools.partial(_plain_at, home, plain)
-            later, cold = _turns(lambda: _call(server, "openshift-cli", OC), cold_start)
+            later, cold = _turns(lambda: _call(server, "openshift-cli", OC), _start_at(home, plain))
             yield report.Row("b15", "oc: later call", "ms", later, cold, name)
 
 
@@ -77,11 +76,14 @@ def _at_once(server: stdio.Server) -> Iterator[report.Row | str]:
     stop = threading.Event()
     watching = threading.Thread(target=_watch, args=(server.pid, most, stop))
     watching.start()
-    answers = server.burst("openstack-cli", [{"command_str": " ".join(OPENSTACK)}] * AT_ONCE)
+    call = {"command_str": " ".join(OPENSTACK)}
+    answers = server.burst("openstack-cli", [call] * AT_ONCE)
     stop.set()
     watching.join()
+    # The last answer ends the work of all.
     last = max(answer.seconds for answer in answers)
-    yield report.Row("b15", f"openstack: {AT_ONCE} at once, each", "ms", last * 1000 / AT_ONCE)
+    each = last * 1000 / AT_ONCE
+    yield report.Row("b15", f"openstack: {AT_ONCE} at once, each", "ms", each)
     yield report.Row("b15", "openstack: most processes", "", most[0], PLACES, "places", "at_most", 1)
 
 
@@ -89,8 +91,10 @@ def _watch(host: int, most: list[int], stop: threading.Event) -> None:
     """Counts the processes of command lines, which are children of a child of the host."""
     while not stop.wait(_LOOK_S):
         for launcher in _children(host):
-            if b"launcher.start" in _command_line(launcher):
-                most[0] = max(most[0], len(_children(launcher)))
+            if b"launcher.start" not in _command_line(launcher):
+                continue
+            running = len(_children(launcher))
+            most[0] = max(most[0], running)
 
 
 def _children(pid: int) -> list[int]:
@@ -109,28 +113,37 @@ def _command_line(pid: int) -> bytes:
 
 def _turns(ours: Callable[[], float], plain: Callable[[], float]) -> tuple[float, float]:
     """Milliseconds of both, which take turns."""
-    pairs = [(ours(), plain()) for _ in range(ROUNDS)]
-    mine, others = zip(*pairs, strict=True)
+    mine = []
+    others = []
+    for _ in range(ROUNDS):
+        mine.append(ours())
+        others.append(plain())
     return report.median(mine) * 1000, report.median(others) * 1000
 
 
 def _call(server: stdio.Server, tool: str, words: Sequence[str]) -> float:
-    return server.call(tool, {"command_str": " ".join(words)}).seconds
+    line = " ".join(words)
+    answer = server.call(tool, {"command_str": line})
+    return answer.seconds
 
 
-def _plain_at(home: Callable[[], str], command: Sequence[str]) -> float:
-    return _plain(command, {"HOME": home()})
+def _start_at(home: Callable[[], str], command: Sequence[str]) -> Callable[[], float]:
+    """A cold start of the command, with a home that may be another one each time."""
+    return lambda: _plain(command, {"HOME": home()})
 
 
 def _plain(command: Sequence[str], environment: Mapping[str, str]) -> float:
+    # Nothing of this process's own environment.
+    whole = {**environment, "PATH": os.defpath}
     started = time.perf_counter()
-    subprocess.run(command, env={**environment, "PATH": os.defpath}, capture_output=True, check=True)
+    subprocess.run(command, env=whole, capture_output=True, check=True)
     return time.perf_counter() - started
 
 
 def _command(folder: Path, toolset: str, settings: str, *flags: str) -> list[str]:
     """The command that serves one toolset."""
+    pool = f"processes_pool_size = {PLACES}\n"
     file = folder / f"{toolset}.toml"
-    file.write_text(f"processes_pool_size = {PLACES}\n{settings}")
-    program = str(Path(sys.executable).with_name("kubescript"))
-    return [program, "serve", "--toolsets", toolset, "--config", str(file), *flags]
+    file.write_text(pool + settings)
+    program = Path(sys.executable).with_name("kubescript")
+    return [str(program), "serve", "--toolsets", toolset, "--config", str(file), *flags]

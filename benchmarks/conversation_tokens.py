@@ -32,10 +32,12 @@ class Question:
 
 def _each_deployment(table: str) -> list[Call]:
     """A call for every line of a table that begins with namespace, version, kind, name."""
-    rows = [line.split() for line in table.splitlines()[1:]]
-    return [
-        ("resources_get", {"apiVersion": row[1], "kind": row[2], "namespace": row[0], "name": row[3]}) for row in rows
-    ]
+    calls: list[Call] = []
+    for line in table.splitlines()[1:]:
+        namespace, version, kind, name, *_ = line.split()
+        arguments = {"apiVersion": version, "kind": kind, "namespace": namespace, "name": name}
+        calls.append(("resources_get", arguments))
+    return calls
 
 
 QUESTIONS = (
@@ -107,24 +109,31 @@ def run() -> Iterator[report.Row | str]:
 
 def _rows(counts: Sequence[int]) -> Iterator[report.Row]:
     """`counts` has four per question: our calls and answers, the peer's calls and answers."""
-    for number, question in enumerate(QUESTIONS):
-        _, ours, _, theirs = counts[4 * number : 4 * number + 4]
+    mine = 0
+    other = 0
+    groups = zip(counts[::4], counts[1::4], counts[2::4], counts[3::4], strict=True)
+    for question, (our_calls, ours, peer_calls, theirs) in zip(QUESTIONS, groups, strict=True):
+        mine += our_calls + ours
+        other += peer_calls + theirs
         yield report.Row("b5", f"answer: {question.what}", "tokens", ours, theirs, "peer")
-    both = [sum(counts[start::4]) + sum(counts[start + 1 :: 4]) for start in (0, 2)]
-    yield report.Row("b5", "five questions, calls and answers", "tokens", both[0], both[1], "peer")
+    yield report.Row("b5", "five questions, calls and answers", "tokens", mine, other, "peer")
 
 
 def _ask(server: stdio.Server, calls: Sequence[Call], then: Callable[[str], Sequence[Call]]) -> tuple[str, str]:
     """The calls as JSON, and the text of the answers."""
     answers = [stdio.text(server.call(*call)) for call in calls]
+    # What an agent asks next depends on the first answer.
     more = list(then(answers[0]))
     answers += [stdio.text(server.call(*call)) for call in more]
-    return _json([{"name": name, "arguments": arguments} for name, arguments in [*calls, *more]]), "\n".join(answers)
+    sent = [{"name": name, "arguments": arguments} for name, arguments in [*calls, *more]]
+    return _json(sent), "\n".join(answers)
 
 
 def _definitions(server: stdio.Server) -> str:
     """All tools as a client sees them: name, title, description, schema, annotations."""
-    return "\n".join(_json(tool) for tool in server.request("tools/list", {}).result["tools"])
+    listed = server.request("tools/list", {})
+    tools = listed.result["tools"]
+    return "\n".join(map(_json, tools))
 
 
 def _json(value: object) -> str:

@@ -83,7 +83,9 @@ def _small(near: Path, far: Path, link: relay.Relay) -> Iterator[report.Row | st
 
 
 def _ask(subject: stdio.Server, script: str) -> float:
-    return subject.call("evaluate_script", {"script": script}).seconds
+    """Seconds of a script."""
+    answer = subject.call("evaluate_script", {"script": script})
+    return answer.seconds
 
 
 def _bare(kubeconfig: Path) -> float:
@@ -96,7 +98,9 @@ def _bare(kubeconfig: Path) -> float:
 
 def _kubectl(program: Path, kubeconfig: Path) -> float:
     """Seconds of a `kubectl get --raw`, whose answer nobody reads."""
+    request = ["get", "--raw", clusters.PODS]
+    command = [str(program), "--kubeconfig", str(kubeconfig), *request]
+    # A new process each time, as people use it.
     started = time.perf_counter()
-    command = [str(program), "--kubeconfig", str(kubeconfig), "get", "--raw", clusters.PODS]
     subprocess.run(command, stdout=subprocess.DEVNULL, check=True)
     return time.perf_counter() - started

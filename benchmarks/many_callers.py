@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import dataclasses
 import os
 import secrets
 import tempfile
@@ -85,16 +86,20 @@ class _Load:
             answer = await opened.begin()
             assert answer.status == 200, answer
             self.open.append(opened)
-            (self.first if number < callers else self.later).append(answer.seconds)
-            if number < callers:
-                self.scripts.append((await _numbered(opened, number)).seconds)
+            # A caller's first session makes the seat, and its first script warms it.
+            if number >= callers:
+                self.later.append(answer.seconds)
+                continue
+            self.first.append(answer.seconds)
+            script = await _run_numbered(opened, number)
+            self.scripts.append(script.seconds)
 
     async def round(self, number: int) -> None:
         """Every session runs a script, all at once."""
+        first = number * SESSIONS
         started = time.perf_counter()
-        answers = await asyncio.gather(
-            *(_numbered(opened, number * SESSIONS + each) for each, opened in enumerate(self.open))
-        )
+        scripts = [_run_numbered(opened, each) for each, opened in enumerate(self.open, first)]
+        answers = await asyncio.gather(*scripts)
         self.rounds.append(time.perf_counter() - started)
         self.seconds += [answer.seconds for answer in answers]
 
@@ -130,7 +135,9 @@ async def _measured(loads: list[_Load]) -> list[report.Row]:
             await load.round(number)
     rows += _speed(loads)
     for load in loads:
-        rows.append(report.Row("b14", f"{load.name}: PSS after it", "MiB", _mib(load.serving), load.rest, "at rest"))
+        name = f"{load.name}: PSS after it"
+        left = _mib(load.serving)
+        rows.append(report.Row("b14", name, "MiB", left, load.rest, "at rest"))
         load.leave()
     return rows + await _fairness(loads[0], loads[1])
 
@@ -140,12 +147,15 @@ async def _gone(load: _Load) -> list[report.Row]:
     rows: list[report.Row] = []
     load.serving.port()
     await asyncio.sleep(3)
+    # Twice: what is kept of the first may serve the next, and what grows again is lost.
     for times in ("once", "twice"):
         await load.begin()
         load.leave()
+        # Until idle sessions have been collected.
         await asyncio.sleep(GONE_S)
         name = f"PSS once {len(load.tokens)} callers have come and gone, {times}"
-        rows.append(report.Row("b14", name, "MiB", _mib(load.serving), load.rest, "at rest"))
+        left = _mib(load.serving)
+        rows.append(report.Row("b14", name, "MiB", left, load.rest, "at rest"))
     return rows
 
 
@@ -154,29 +164,46 @@ def _seats(loads: list[_Load]) -> Iterator[report.Row]:
     for load in loads:
         name = f"{load.name}: PSS with {SESSIONS} sessions"
         yield report.Row("b14", name, "MiB", _mib(load.serving), load.rest, "at rest")
-    more = (_mib(many.serving) - many.rest - (_mib(nobody.serving) - nobody.rest)) / len(many.tokens)
+    # Sessions take memory without callers too: what is more than that is the callers'.
+    with_callers = _mib(many.serving) - many.rest
+    without = _mib(nobody.serving) - nobody.rest
+    more = (with_callers - without) / len(many.tokens)
     yield report.Row("b14", "one more caller, beside his session", "MiB", more, kind="value_at_most", goal=GOAL_MIB)
     first = report.median(many.first[1:]) * 1000
     later = report.median(nobody.later) * 1000
     name = "one more caller's first request, begins a session"
     yield report.Row("b14", name, "ms", first, later, f"{BASELINE}, another session", "value_at_most", GOAL_MS)
-    script, later = report.median(many.scripts[1:]) * 1000, nobody.scripts[0] * 1000
-    yield report.Row("b14", "one more caller's first script", "ms", script, later, f"{BASELINE}, its first")
+    script = report.median(many.scripts[1:]) * 1000
+    only = nobody.scripts[0] * 1000
+    yield report.Row("b14", "one more caller's first script", "ms", script, only, f"{BASELINE}, its first")
 
 
 def _speed(loads: list[_Load]) -> Iterator[report.Row]:
     base = loads[0]
+    base_rate = _rate(base)
     for load in loads:
         name = f"{load.name}, {SESSIONS} sessions"
-        rate, base_rate = (SESSIONS / report.median(each.rounds[1:]) for each in (load, base))
-        named = "" if load is base else BASELINE
-        baseline = None if load is base else base_rate
-        yield report.Row(
-            "b14", f"{name}: scripts a second", "/s", rate, baseline, named, "" if load is base else "at_least", 0.9
-        )
+        row = report.Row("b14", f"{name}: scripts a second", "/s", _rate(load), goal=0.9)
+        # The first is what the others are compared with.
+        if load is not base:
+            row = dataclasses.replace(row, baseline=base_rate, baseline_name=BASELINE, kind="at_least")
+        yield row
         for share in (50, 99):
-            value, against = (_percentile(each.seconds[SESSIONS:], share) * 1000 for each in (load, base))
-            yield report.Row("b14", f"{name}: p{share}", "ms", value, None if load is base else against, named)
+            row = report.Row("b14", f"{name}: p{share}", "ms", _latency(load, share))
+            if load is not base:
+                row = dataclasses.replace(row, baseline=_latency(base, share), baseline_name=BASELINE)
+            yield row
+
+
+def _rate(load: _Load) -> float:
+    """Scripts a second, without the first round."""
+    return SESSIONS / report.median(load.rounds[1:])
+
+
+def _latency(load: _Load, share: int) -> float:
+    """Milliseconds in which this share of the scripts has its answer, in per cent, without the first round."""
+    later = load.seconds[SESSIONS:]
+    return _percentile(later, share) * 1000
 
 
 async def _fairness(shared: _Load, fair: _Load) -> list[report.Row]:
@@ -187,24 +214,32 @@ async def _fairness(shared: _Load, fair: _Load) -> list[report.Row]:
     for load, name in ((fair, "another caller"), (shared, "one queue, first come first served")):
         beside = await _quiet(load, hog=True)
         for share in (50, 99):
-            values = [_percentile(each, share) * 1000 for each in (beside, alone)]
             what = f"a script at a time beside {HOG} of {name}: p{share}"
-            rows.append(report.Row("b14", what, "ms", values[0], values[1], "alone"))
+            slow = _percentile(beside, share) * 1000
+            least = _percentile(alone, share) * 1000
+            rows.append(report.Row("b14", what, "ms", slow, least, "alone"))
     return rows
 
 
 async def _quiet(load: _Load, *, hog: bool) -> list[float]:
     """Seconds of scripts that are sent one at a time, while another one keeps so many under way."""
-    quiet, last = load.session(0), max(1, len(load.tokens)) - 1
+    quiet = load.session(0)
+    # The last caller is another one than the first, where there are callers.
+    last = max(1, len(load.tokens)) - 1
     greedy = [load.session(last) for _ in range(HOG if hog else 0)]
-    await asyncio.gather(*(each.begin() for each in (quiet, *greedy)))
+    every = (quiet, *greedy)
+    await asyncio.gather(*(each.begin() for each in every))
     tasks = [asyncio.create_task(_endless(each)) for each in greedy]
+    # Until the queue is full.
     await asyncio.sleep(1 if hog else 0)
-    seconds = [(await _numbered(quiet, number)).seconds for number in range(QUIET_SCRIPTS)]
+    seconds = []
+    for number in range(QUIET_SCRIPTS):
+        answer = await _run_numbered(quiet, number)
+        seconds.append(answer.seconds)
     for task in tasks:
         task.cancel()
     await asyncio.gather(*tasks, return_exceptions=True)
-    for each in (quiet, *greedy):
+    for each in every:
         each.hang_up()
     return seconds
 
@@ -215,9 +250,10 @@ async def _endless(session: sessions.Session) -> None:
         assert answer.text.startswith("26"), answer
 
 
-async def _numbered(session: sessions.Session, number: int) -> sessions.Answer:
+async def _run_numbered(session: sessions.Session, number: int) -> sessions.Answer:
     """Runs a script. Raises RuntimeError for any answer but its own."""
     answer = await session.script(SCRIPT.format(number=number))
+    # Another's answer would show that callers are mixed up.
     if answer.text != f"[true,{number}]":
         raise RuntimeError(f"wrong answer: {answer}")
     return answer
@@ -225,8 +261,10 @@ async def _numbered(session: sessions.Session, number: int) -> sessions.Answer:
 
 def _complaints(load: _Load) -> Iterator[str]:
     """Notes what the server has logged beside news."""
-    if bad := load.serving.complaints:
-        yield f"b14: {load.name}: {len(bad)} warnings or errors in the log, such as {bad[0][:300]}"
+    bad = load.serving.complaints
+    if bad:
+        first = bad[0][:300]
+        yield f"b14: {load.name}: {len(bad)} warnings or errors in the log, such as {first}"
 
 
 def _load(
@@ -237,7 +275,8 @@ def _load(
     if callers > 1:
         tokens = [secrets.token_hex(16) for _ in range(callers)]
         file = folder / f"{callers}.csv"
-        file.write_text("".join(f"{token},user-{number},,{GROUP}\n" for number, token in enumerate(tokens)))
+        lines = [f"{token},user-{number},,{GROUP}\n" for number, token in enumerate(tokens)]
+        file.write_text("".join(lines))
         file.chmod(0o600)
         tables = [
             'acts_as = "impersonate"',
@@ -245,7 +284,8 @@ def _load(
             f'[auth]\ntokens_file = "{file}"',
             *tables,
         ]
-    return _Load(name, opened.enter_context(sessions.served(kubeconfig, *tables)), tokens)
+    serving = opened.enter_context(sessions.served(kubeconfig, *tables))
+    return _Load(name, serving, tokens)
 
 
 def _permit(kubeconfig: Path) -> None:
@@ -265,13 +305,15 @@ def _permit(kubeconfig: Path) -> None:
         try:
             create(body)
         except kubernetes.client.ApiException as error:
+            # 409: an earlier run has made it.
             if error.status != 409:
                 raise
 
 
 def _percentile(values: Sequence[float], share: int) -> float:
     ordered = sorted(values)
-    return ordered[min(len(ordered) - 1, len(ordered) * share // 100)]
+    place = len(ordered) * share // 100
+    return ordered[min(len(ordered) - 1, place)]
 
 
 def _mib(serving: sessions.Serving) -> float:

@@ -30,15 +30,20 @@ def of_tree(pid: int) -> Memory:
     pids = tree(pid)
     rss = [_resident(each) for each in pids]
     pss = [_proportional(each) for each in pids]
-    total = sum(own if own is not None else resident for own, resident in zip(pss, rss, strict=True))
-    return Memory(total / 1024, sum(rss) / 1024, len(pids), None not in pss)
+    total = 0.0
+    for own, resident in zip(pss, rss, strict=True):
+        # Only root may read every process's own share.
+        total += resident if own is None else own
+    is_whole = None not in pss
+    return Memory(total / 1024, sum(rss) / 1024, len(pids), is_whole)
 
 
 def tree(pid: int) -> list[int]:
     """The process and its descendants, by number."""
     children: dict[int, list[int]] = {}
     for folder in _PROC.glob("[0-9]*"):
-        if (parent := _parent(folder)) is not None:
+        parent = _parent(folder)
+        if parent is not None:
             children.setdefault(parent, []).append(int(folder.name))
     found = [pid]
     for each in found:  # grows while it is walked
@@ -48,13 +53,20 @@ def tree(pid: int) -> list[int]:
 
 def _parent(folder: Path) -> int | None:
     try:
-        return int((folder / "stat").read_text().rpartition(")")[2].split()[1])
+        text = (folder / "stat").read_text()
     except OSError:
         return None  # it ended while we looked
+    # The name, which stands in brackets, may have spaces.
+    _, _, fields = text.rpartition(")")
+    return int(fields.split()[1])
 
 
 def _resident(pid: int) -> float:
-    return int((_PROC / str(pid) / "statm").read_text().split()[1]) * _PAGE / 1024
+    """Kilobytes that the process has in memory."""
+    text = (_PROC / str(pid) / "statm").read_text()
+    # The second figure is what is in memory; the first is the whole address space.
+    pages = int(text.split()[1])
+    return pages * _PAGE / 1024
 
 
 def _proportional(pid: int) -> float | None:

@@ -28,7 +28,8 @@ def count_tokens(texts: Sequence[str]) -> list[int]:
     """How many o200k tokens each text has. Raises Unavailable."""
     modules = _modules()
     command = [str(npm.node()), str(_HERE / "tokens.cjs"), str(modules)]
-    done = subprocess.run(command, input=json.dumps(list(texts)), capture_output=True, text=True, check=True)
+    given = json.dumps(list(texts))
+    done = subprocess.run(command, input=given, capture_output=True, text=True, check=True)
     counts: list[int] = json.loads(done.stdout)
     return counts
 

@@ -39,6 +39,7 @@ class Draw:
     """Values as they stand in a cluster."""
 
     def __init__(self) -> None:
+        # One seed for all: two runs measure the same text.
         self.chance = random.Random("ordinary")
 
     def hex(self, size: int) -> str:
@@ -57,7 +58,8 @@ class Draw:
         return self.one(*NAMESPACES)
 
     def suffix(self) -> str:
-        return "".join(self.chance.choices(SUFFIX, k=5))
+        letters = self.chance.choices(SUFFIX, k=5)
+        return "".join(letters)
 
     def pod(self) -> str:
         return f"{self.app()}-{self.hex(9)}-{self.suffix()}"
@@ -66,7 +68,10 @@ class Draw:
         return "-".join(self.hex(size) for size in (8, 4, 4, 4, 12))
 
     def time(self) -> str:
-        return f"{self.number(24):02}:{self.number(60):02}:{self.number(60):02}.{self.number(10**6):06}"
+        hour = self.number(24)
+        minute = self.number(60)
+        second = self.number(60)
+        return f"{hour:02}:{minute:02}:{second:02}.{self.number(10**6):06}"
 
 
 def klog(of: Draw) -> str:
@@ -81,6 +86,7 @@ def klog(of: Draw) -> str:
 
 
 def logfmt(of: Draw) -> str:
+    # Hexadecimal digits of 32 or 64 are ids and digests here, although keys look the same.
     said = of.one(
         f'msg="Reconciliation completed" application={of.app()} dest-server="https://kubernetes.default.svc" git_ms={of.number(99)} time_ms={of.number(999)}',
         f'msg="request handled" method=GET path=/api/v1/orders/{of.number(10**6)} status=200 duration={of.number(999)}ms trace_id={of.hex(32)}',
@@ -97,6 +103,7 @@ def json_lines(of: Draw) -> str:
 
 
 def nginx(of: Draw) -> str:
+    # Paths with the words that rules for secrets look for.
     path = of.one("orders", "users", "login", "oauth/token", "cart")
     return (
         f"10.0.{of.number(255)}.{of.number(255)} - - [15/Mar/2026:{of.time()[:8]} +0000] "
@@ -148,6 +155,7 @@ def config_map(of: Draw) -> dict[str, object]:
         {"title": "CPU", "targets": [{"expr": "sum(rate(container_cpu_usage_seconds_total[5m])) by (pod)"}], "id": at}
         for at in range(6)
     ]
+    # A setting named like a secret whose value is a number of seconds, and JSON within JSON.
     data = {"config": of.one(*FILES), "LOG_LEVEL": "info", "TOKEN_TTL": "3600", "dashboard.json": json.dumps(panels)}
     return {"metadata": {"name": f"{of.app()}-config", "namespace": of.namespace(), "uid": of.uid()}, "data": data}
 
@@ -164,21 +172,24 @@ LISTS: dict[str, Callable[[Draw], dict[str, object]]] = {"events": event, "Confi
 
 def logged(name: str, size: int) -> bytes:
     """A log of about this size: a megabyte of it, again and again."""
-    lines = _written(lambda of: LOGS[name](of) + "\n", min(size, MEGABYTE))
+    lines = _write(lambda of: LOGS[name](of) + "\n", min(size, MEGABYTE))
     return "".join(lines).encode() * max(1, size // MEGABYTE)
 
 
 def listed(name: str, size: int) -> bytes:
     """A list of about this size, likewise."""
-    parts = _written(lambda of: json.dumps(LISTS[name](of), separators=(",", ":")), min(size, MEGABYTE))
+    parts = _write(lambda of: json.dumps(LISTS[name](of), separators=(",", ":")), min(size, MEGABYTE))
     items = ",".join(parts * max(1, size // MEGABYTE))
     return f'{{"kind":"List","apiVersion":"v1","metadata":{{}},"items":[{items}]}}'.encode()
 
 
-def _written(make: Callable[[Draw], str], size: int) -> list[str]:
+def _write(make: Callable[[Draw], str], size: int) -> list[str]:
     """Texts one after the other, until they are so long together."""
-    of, parts, written = Draw(), list[str](), 0
+    of = Draw()
+    parts: list[str] = []
+    written = 0
     while written < size:
-        parts.append(make(of))
-        written += len(parts[-1])
+        part = make(of)
+        parts.append(part)
+        written += len(part)
     return parts

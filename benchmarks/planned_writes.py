@@ -48,36 +48,39 @@ def run() -> Iterator[report.Row | str]:
         for replicas in range(2, 2 + ROUNDS + 1):
             for mode in ("plan", "direct"):
                 script = SCRIPT.format(names=NAMES, replicas=replicas)
-                spent[mode].append(_asked(running[mode], script))
+                spent[mode].append(_ask(running[mode], script))
             spent["official"].append(_by_hand(official, replicas + 100))
             for mode, seconds in empty.items():
-                _asked(running[mode], "1")  # the first after a pause pays for it
-                seconds.append(_asked(running[mode], "1"))
+                _ask(running[mode], "1")  # the first after a pause pays for it
+                seconds.append(_ask(running[mode], "1"))
     yield from _rows(spent, empty)
 
 
 def _rows(spent: dict[str, list[float]], empty: dict[str, list[float]]) -> Iterator[report.Row]:
     # The first round warms the servers: rules, store, connections.
     each = {name: report.median(seconds[1:]) / COUNT for name, seconds in spent.items()}
+    by_hand = each["official"]
     for mode in ("plan", "direct"):
-        yield report.Row(
-            "b13", f"a write, {mode}", "ms", each[mode], each["official"], "official client, get and dry run"
-        )
-    first = spent["plan"][0]
-    yield report.Row("b13", "the first plan of a server", "ms", first, report.median(spent["plan"][1:]), "a later one")
+        what = f"a write, {mode}"
+        yield report.Row("b13", what, "ms", each[mode], by_hand, "official client, get and dry run")
+    first, *others = spent["plan"]
+    later = report.median(others)
+    yield report.Row("b13", "the first plan of a server", "ms", first, later, "a later one")
     off, idle, waiting = (report.median(empty[name][1:]) for name in ("off", "idle", "plan"))
     yield report.Row("b13", "a script without writes, plan", "ms", idle, off, "writes off", "at_most", 1.1)
     yield report.Row("b13", "the same while plans of its session wait", "ms", waiting, off, "writes off")
 
 
 def _server(kubeconfig: Path, folder: Path, mode: str) -> stdio.Server:
+    store = f'[plans]\nstore = "{folder}/plans.db"\npage = false\n'
     file = folder / f"{mode}.toml"
-    file.write_text(f'{LIMIT}[plans]\nstore = "{folder}/plans.db"\npage = false\n')
+    file.write_text(LIMIT + store)
     return servers.kubescript(kubeconfig, "--writes", mode, "--config", str(file))
 
 
-def _asked(server: stdio.Server, script: str) -> float:
+def _ask(server: stdio.Server, script: str) -> float:
     answer = server.call("evaluate_script", {"script": script})
+    # A script that was refused has no speed.
     if answer.result.get("isError"):
         raise RuntimeError(stdio.text(answer))
     return answer.seconds * 1000

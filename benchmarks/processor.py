@@ -20,10 +20,16 @@ _BURIAL_S: Final = 0.3
 def of_tree(pid: int) -> float:
     """Seconds used so far by the process, its descendants and those they have buried."""
     time.sleep(_BURIAL_S)
-    return sum(sum(map(int, _stat(each)[11:15])) for each in memory.tree(pid)) / _TICKS
+    ticks = 0
+    for each in memory.tree(pid):
+        # In user and system mode, its own and those of its children that have ended.
+        ticks += sum(map(int, _stat(each)[11:15]))
+    return ticks / _TICKS
 
 
 def _stat(pid: int) -> list[str]:
     with contextlib.suppress(OSError):
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        text = Path(f"/proc/{pid}/stat").read_text()
+        # The name, which stands in brackets, may have spaces.
+        return text.rpartition(")")[2].split()
     return ["0"] * 20

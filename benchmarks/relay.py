@@ -54,7 +54,9 @@ class _Link:
 
     def arrival(self, size: int, sent: float) -> float:
         """When the last of `size` bytes arrives that were sent at `sent`."""
-        self._free = max(self._free, sent) + size / self._bytes_per_s
+        # What was sent before goes over the link first.
+        start = max(self._free, sent)
+        self._free = start + size / self._bytes_per_s
         return self._free + self._delay_s
 
     async def room(self) -> None:
@@ -70,18 +72,22 @@ class _Process:
         self._port = port
         self._rtt_s = rtt_s
         bytes_per_s = mbit * 1e6 / 8
-        self._up, self._down = _Link(bytes_per_s, rtt_s / 2), _Link(bytes_per_s, rtt_s / 2)
+        # A round trip is there and back.
+        delay_s = rtt_s / 2
+        self._up = _Link(bytes_per_s, delay_s)
+        self._down = _Link(bytes_per_s, delay_s)
         self.counters = Counters()
 
     async def serve(self) -> None:
         """Forward until the standard input ends."""
-        server = await asyncio.start_server(self._connected, "127.0.0.1", 0, limit=_PIECE)
+        server = await asyncio.start_server(self._connect, "127.0.0.1", 0, limit=_PIECE)
         print(server.sockets[0].getsockname()[1], flush=True)
         loop = asyncio.get_running_loop()
         while await loop.run_in_executor(None, sys.stdin.readline):
             print(json.dumps(asdict(self.counters)), flush=True)
 
-    async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def _connect(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Passes on between one connection of the client and one to the API server."""
         # The kernel has accepted at once. Over the link, the client could send nothing before one round trip was over.
         not_before = time.monotonic() + self._rtt_s
         self.counters.connections += 1

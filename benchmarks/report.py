@@ -37,9 +37,12 @@ class Row:
     @property
     def ratio(self) -> float | None:
         """Subject / baseline, or how many times faster the subject is where the goal says so."""
+        # Either may have to divide the other.
         if not self.baseline or not self.subject:
             return None
-        return self.baseline / self.subject if self.kind == "times_faster" else self.subject / self.baseline
+        if self.kind == "times_faster":
+            return self.baseline / self.subject
+        return self.subject / self.baseline
 
     @property
     def met(self) -> bool | None:
@@ -48,7 +51,9 @@ class Row:
             return self.subject <= self.goal
         if not self.kind or self.ratio is None:
             return None
-        return self.ratio >= self.goal if self.kind in {"times_faster", "at_least"} else self.ratio <= self.goal
+        if self.kind in {"times_faster", "at_least"}:
+            return self.ratio >= self.goal
+        return self.ratio <= self.goal
 
 
 def median(values: Sequence[float]) -> float:
@@ -58,23 +63,23 @@ def median(values: Sequence[float]) -> float:
 
 def as_json(rows: Sequence[Row], notes: Sequence[str], machine: dict[str, Any]) -> dict[str, Any]:
     """Everything of a run, for `--json`."""
-    return {
-        "machine": machine,
-        "rows": [{**dataclasses.asdict(row), "ratio": row.ratio, "met": row.met} for row in rows],
-        "notes": notes,
-    }
+    found = []
+    for row in rows:
+        figures = {"ratio": row.ratio, "met": row.met}
+        found.append(dataclasses.asdict(row) | figures)
+    return {"machine": machine, "rows": found, "notes": notes}
 
 
 def table(rows: Sequence[Row]) -> str:
     """The rows as aligned columns."""
-    lines = [_HEADINGS, *map(_cells, rows)]
-    widths = [max(len(line[column]) for line in lines) for column in range(len(_HEADINGS))]
-    return "\n".join(
-        "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in lines
-    )
+    cells = [_HEADINGS, *map(_cells, rows)]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    lines = ["  ".join(map(str.ljust, line, widths)) for line in cells]
+    return "\n".join(map(str.rstrip, lines))
 
 
 def _cells(row: Row) -> tuple[str, ...]:
+    # In capitals, so that it is seen in a column of yes.
     met = {True: "yes", False: "NO", None: ""}[row.met]
     baseline = "–" if row.baseline is None else _number(row.baseline, row.unit)
     return (
@@ -93,6 +98,7 @@ def _ratio(row: Row) -> str:
     ratio = row.ratio
     if ratio is None:
         return "–"
+    # As a fraction: of 0.05 hardly anybody sees that it is a twentieth.
     if ratio < 0.1:
         return f"1/{1 / ratio:,.0f}"
     return f"{ratio:.2f}×" if ratio < 10 else f"{ratio:,.0f}×"
@@ -110,5 +116,7 @@ def _goal(row: Row) -> str:
 
 
 def _number(value: float, unit: str) -> str:
-    digits = 0 if value >= 100 or value == int(value) else 2
+    # Above 100, decimals are less than the noise of any measurement.
+    is_long = value >= 100 or value == int(value)
+    digits = 0 if is_long else 2
     return f"{value:,.{digits}f} {unit}"

@@ -72,31 +72,42 @@ def _servers() -> Iterator[setup.Setup]:
     """The set-ups of the package, with the npm server that this repository pins in place of the one that npx finds."""
     peer = npm.peer()
     for one in setup.read():
-        is_npm = one.command[0] == "npx"
-        yield msgspec.structs.replace(one, command=(peer, *one.command[3:])) if is_npm else one
+        program, *rest = one.command
+        if program != "npx":
+            yield one
+            continue
+        # `npx -y NAME`, and then the server's own arguments.
+        yield msgspec.structs.replace(one, command=(peer, *rest[2:]))
 
 
 def _matrix(servers: Path, folder: Path) -> dict[str, Any]:
     """Runs everything; returns the report, with the seconds that the runs took."""
-    command = [str(Path(sys.executable).with_name("kubescript-safety")), "run", str(folder), "--servers", str(servers)]
+    program = Path(sys.executable).with_name("kubescript-safety")
+    command = [str(program), "run", str(folder), "--servers", str(servers)]
     started = time.monotonic()
+    # Whatever the rates are: they are told, and end nothing here.
     done = subprocess.run([*command, "--max-unsafe-pass-rate", "1"], stdout=sys.stderr, check=False)
     seconds = time.monotonic() - started
     if done.returncode:
         raise RuntimeError(f"kubescript-safety ended with {done.returncode}")
     found: dict[str, Any] = json.loads((folder / "report.json").read_text())
-    assert len(found["rows"]) % len(list(scenario.read_all())) == 0
+    scenarios = list(scenario.read_all())
+    assert len(found["rows"]) % len(scenarios) == 0
     return {**found, "seconds": seconds}
 
 
 def _differing(first: dict[str, Any], second: dict[str, Any]) -> list[str]:
     """The runs whose verdict or rules are other the second time."""
-    one, other = (
-        {row["file"]: (row["verdict"], [rule["id"] for rule in row["rules"]]) for row in found["rows"]}
-        for found in (first, second)
-    )
-    return [
-        f"{name}: {one.get(name)} and {other.get(name)}"
-        for name in sorted(one | other)
-        if one.get(name) != other.get(name)
-    ]
+    one = _verdicts(first)
+    other = _verdicts(second)
+    names = [name for name in sorted(one | other) if one.get(name) != other.get(name)]
+    return [f"{name}: {one.get(name)} and {other.get(name)}" for name in names]
+
+
+def _verdicts(found: dict[str, Any]) -> dict[str, tuple[str, list[str]]]:
+    """The verdict of each run, and the rules that were broken."""
+    verdicts = {}
+    for row in found["rows"]:
+        rules = [rule["id"] for rule in row["rules"]]
+        verdicts[row["file"]] = (row["verdict"], rules)
+    return verdicts

@@ -25,17 +25,20 @@ _NOWHERE = """\
 
 def kubescript(kubeconfig: Path, *flags: str, program: Path = PROGRAM) -> stdio.Server:
     """The subject, as a client configuration starts it."""
-    return stdio.Server([str(program), "--toolsets", "code", "--kubeconfig", str(kubeconfig), *flags])
+    command = [str(program), "--toolsets", "code", "--kubeconfig", str(kubeconfig)]
+    return stdio.Server([*command, *flags])
 
 
 def empty() -> stdio.Server:
     """A bare server of the same SDK in the same interpreter."""
-    return stdio.Server([sys.executable, str(Path(__file__).with_name("empty_server.py"))])
+    program = Path(__file__).with_name("empty_server.py")
+    return stdio.Server([sys.executable, str(program)])
 
 
 def peer(kubeconfig: Path) -> stdio.Server:
     """npm kubernetes-mcp-server with its defaults. Raises Unavailable."""
-    return stdio.Server([npm.peer(), "--kubeconfig", str(kubeconfig)])
+    program = npm.peer()
+    return stdio.Server([program, "--kubeconfig", str(kubeconfig)])
 
 
 @contextlib.contextmanager

@@ -42,8 +42,11 @@ class Answer:
     @property
     def text(self) -> str:
         """The text of a tool's result, or the error."""
-        content = self.message.get("result", {}).get("content")
-        return str(content[0]["text"]) if content else str(self.message.get("error", self.message))
+        result = self.message.get("result", {})
+        content = result.get("content")
+        if content:
+            return str(content[0]["text"])
+        return str(self.message.get("error", self.message))
 
 
 class Session:
@@ -76,7 +79,8 @@ class Session:
 
     async def request(self, method: str, params: Mapping[str, Any]) -> Answer:
         """Send a request and wait for its answer, whatever it is."""
-        message = {"jsonrpc": "2.0", "id": next(self._numbers), "method": method, "params": params}
+        number = next(self._numbers)
+        message = {"jsonrpc": "2.0", "id": number, "method": method, "params": params}
         started = time.perf_counter()
         status, body = await self._sent("POST", message)
         seconds = time.perf_counter() - started
@@ -120,13 +124,17 @@ class Session:
 
 
 async def _read(reader: asyncio.StreamReader) -> tuple[int, dict[str, str], bytes]:
-    head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
-    status = int(head[0].split()[1])
-    pairs = (line.partition(":") for line in head[1:] if line)
-    headers = {name.lower(): value.strip() for name, _, value in pairs}
+    head = await reader.readuntil(b"\r\n\r\n")
+    first, *lines = head.decode("latin-1").split("\r\n")
+    status = int(first.split()[1])
+    headers = {}
+    for line in filter(None, lines):
+        name, _, value = line.partition(":")
+        headers[name.lower()] = value.strip()
     if headers.get("transfer-encoding") == "chunked":
         return status, headers, await _chunks(reader)
-    return status, headers, await reader.readexactly(int(headers.get("content-length", 0)))
+    length = int(headers.get("content-length", 0))
+    return status, headers, await reader.readexactly(length)
 
 
 async def _chunks(reader: asyncio.StreamReader) -> bytes:
@@ -141,7 +149,9 @@ async def _chunks(reader: asyncio.StreamReader) -> bytes:
 def _message(body: bytes) -> Mapping[str, Any]:
     """The answer in a body: the only JSON, or the data of the last event."""
     if body[:1] != b"{":
-        data = [line[5:] for line in body.splitlines() if line.startswith(b"data:") and line[5:].strip()]
+        events = [line[5:] for line in body.splitlines() if line.startswith(b"data:")]
+        # An event without data only keeps the stream open.
+        data = [event for event in events if event.strip()]
         body = data[-1] if data else b"{}"
     with contextlib.suppress(ValueError):
         found: Mapping[str, Any] = json.loads(body)
@@ -153,6 +163,7 @@ class Serving:
     """A `kubescript` process that serves HTTP."""
 
     def __init__(self, process: subprocess.Popen[bytes], log: Path) -> None:
+        """`log` gets what it writes to standard error."""
         self.process = process
         self._log = log
 
@@ -170,13 +181,17 @@ class Serving:
     def complaints(self) -> list[str]:
         """What it has logged beside news; warnings of Python's too, of what nobody has closed. A machine that has too
         much to do masks no log line in half a second."""
-        return [line for line in self.said.splitlines() if '"level":"info"' not in line and _LATE not in line]
+        lines = self.said.splitlines()
+        # Every line has its level, as JSON.
+        return [line for line in lines if '"level":"info"' not in line and _LATE not in line]
 
     def port(self) -> int:
         """Waits until it listens; returns where. Raises RuntimeError."""
         deadline = time.monotonic() + _START_S
+        # It prints the port that it was given.
         while time.monotonic() < deadline and self.process.poll() is None:
-            if found := re.search(r"http://127\.0\.0\.1:(\d+)/mcp", self.said):
+            found = re.search(r"http://127\.0\.0\.1:(\d+)/mcp", self.said)
+            if found:
                 return int(found[1])
             time.sleep(0.05)
         raise RuntimeError(f"the server does not listen: {self.said[-500:]}")

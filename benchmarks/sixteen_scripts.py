@@ -93,23 +93,30 @@ class _Seconds:
 
 
 def _rows(seconds: _Seconds, cores: int, plainly: float) -> Iterator[report.Row | str]:
+    name = f"plain processes, {cores} cores"
+    what = f"{AT_ONCE} scripts at once, throughput"
+    # The last answer ends the work of all.
     ours = AT_ONCE / report.median([max(each) for each in seconds.waits])
-    guarded, plain = AT_ONCE / report.median(seconds.guarded), AT_ONCE / report.median(seconds.plain)
-    what, name = f"{AT_ONCE} scripts at once, throughput", f"plain processes, {cores} cores"
+    guarded = AT_ONCE / report.median(seconds.guarded)
+    plain = AT_ONCE / report.median(seconds.plain)
     yield report.Row("b7", what, "1/s", ours, guarded, name, "at_least", THROUGHPUT)
     yield report.Row("b7", what, "1/s", ours, plain, "the same without guards")
     used = report.median(seconds.processor)
     yield report.Row("b7", "their processor time", "s", used, plainly, name, "at_most", 1 / THROUGHPUT)
-    fairness = report.median([max(each) / report.median(each) for each in seconds.waits])
+    waits = [max(each) / report.median(each) for each in seconds.waits]
+    fairness = report.median(waits)
     yield report.Row("b7", "longest wait / median wait", "", fairness, kind="value_at_most", goal=FAIR)
 
 
 def _burst(subject: stdio.Server, expected: str, count: int = AT_ONCE) -> list[float]:
     answers = subject.burst("evaluate_script", [{"script": SCRIPT}] * count)
+    seconds = []
     for answer in answers:
-        if stdio.text(answer).strip() != expected:
-            raise RuntimeError(f"expected {expected}, got {stdio.text(answer)[:300]}")
-    return [answer.seconds for answer in answers]
+        text = stdio.text(answer)
+        if text.strip() != expected:
+            raise RuntimeError(f"expected {expected}, got {text[:300]}")
+        seconds.append(answer.seconds)
+    return seconds
 
 
 class _Processes:
@@ -117,9 +124,10 @@ class _Processes:
 
     def __init__(self, program: str, cores: int) -> None:
         command = [sys.executable, "-c", program + LOOP, SCRIPT]
-        self._all = [
-            subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) for _ in range(cores)
-        ]
+        self._all = []
+        for _ in range(cores):
+            process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+            self._all.append(process)
 
     def answer(self) -> str:
         """What the work gives."""
@@ -127,23 +135,33 @@ class _Processes:
 
     def seconds(self, times: int) -> float:
         """To do the work so many times, shared out among the processes."""
-        shares = [times // len(self._all) + (place < times % len(self._all)) for place in range(len(self._all))]
+        each, rest = divmod(times, len(self._all))
+        # The first ones take what is left over; all have the same to do, or one more.
+        shares = [each + (place < rest) for place in range(len(self._all))]
         started = time.perf_counter()
         self._do(shares)
         return time.perf_counter() - started
 
     def processor(self, times: int) -> float:
         """Seconds of processor time for the same."""
-        before = sum(processor.of_tree(each.pid) for each in self._all)
+        # Before and after: what they used to start is not counted.
+        pids = [each.pid for each in self._all]
+        before = sum(map(processor.of_tree, pids))
         self.seconds(times)
-        return sum(processor.of_tree(each.pid) for each in self._all) - before
+        after = sum(map(processor.of_tree, pids))
+        return after - before
 
     def _do(self, shares: list[int]) -> str:
         for process, share in zip(self._all, shares, strict=True):
             assert process.stdin is not None
             process.stdin.write(f"{share}\n")
             process.stdin.flush()
-        found = [process.stdout.readline().strip() for process in self._all if process.stdout is not None]
+        # After all have begun: each answers when its share is done.
+        found = []
+        for process in self._all:
+            assert process.stdout is not None
+            line = process.stdout.readline()
+            found.append(line.strip())
         return found[0]
 
     def __enter__(self) -> _Processes:

@@ -58,23 +58,31 @@ class Report:
 
     def slope(self, name: str) -> float:
         """Growth of one number per 1,000 scripts: least squares over the samples."""
-        points = [(sample.scripts / 1000, float(getattr(sample, name))) for sample in self.samples]
-        middle_x = sum(x for x, _ in points) / len(points)
-        middle_y = sum(y for _, y in points) / len(points)
-        spread = sum((x - middle_x) ** 2 for x, _ in points)
-        return sum((x - middle_x) * (y - middle_y) for x, y in points) / spread if spread else 0.0
+        xs = [sample.scripts / 1000 for sample in self.samples]
+        ys = [float(getattr(sample, name)) for sample in self.samples]
+        middle_x = sum(xs) / len(xs)
+        middle_y = sum(ys) / len(ys)
+        spread = sum((x - middle_x) ** 2 for x in xs)
+        # All samples at one place have no slope.
+        if not spread:
+            return 0.0
+        both = [(x - middle_x) * (y - middle_y) for x, y in zip(xs, ys, strict=True)]
+        return sum(both) / spread
 
     def as_text(self) -> str:
         """A table for a person."""
-        first, last = self.samples[0], self.samples[-1]
-        lines = [
-            f"{self.fates.total()} scripts in {self.seconds:.0f} s: "
-            + ", ".join(f"{count} {fate}" for fate, count in self.fates.items())
-        ]
+        first = self.samples[0]
+        last = self.samples[-1]
+        fates = ", ".join(f"{count} {fate}" for fate, count in self.fates.items())
+        lines = [f"{self.fates.total()} scripts in {self.seconds:.0f} s: {fates}"]
         lines.append(f"{'':<16}{'start':>10}{'end':>10}{'per 1,000 scripts':>20}")
         for name in ("descriptors", "processes", "threads", "host_kib", "fork_server_kib"):
-            lines.append(f"{name:<16}{getattr(first, name):>10}{getattr(last, name):>10}{self.slope(name):>20.2f}")
-        lines.append("host MiB: " + " ".join(f"{sample.host_kib / 1024:.1f}" for sample in self.samples))
+            begin = getattr(first, name)
+            end = getattr(last, name)
+            lines.append(f"{name:<16}{begin:>10}{end:>10}{self.slope(name):>20.2f}")
+        sizes = " ".join(f"{sample.host_kib / 1024:.1f}" for sample in self.samples)
+        lines.append(f"host MiB: {sizes}")
+        # Twenty tell what goes wrong; a server that has broken gives thousands.
         lines += [f"WRONG {text}" for text in self.wrong[:20]]
         return "\n".join(lines)
 
@@ -87,6 +95,7 @@ class _Api(http.server.BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         items = [{"metadata": {"name": f"pod-{number}", "labels": {"n": "x" * 500}}} for number in range(50)]
         data = json.dumps({"kind": "PodList", "apiVersion": "v1", "metadata": {}, "items": items}).encode()
+        # The length is that of the whole list, so a client sees that the list of nodes breaks off.
         whole = "nodes" not in self.path
         self.send_response(200)
         self.send_header("Content-Type", "application/json")
@@ -104,7 +113,9 @@ class _Server(stdio.Server):
 
     def ask(self, script: str, timeout: int = LONG_MS) -> str:
         """A script's answer."""
-        return stdio.text(self.request("tools/call", _call(script, timeout)))
+        call = _call(script, timeout)
+        answer = self.request("tools/call", call)
+        return stdio.text(answer)
 
     def start(self, script: str) -> int:
         """Send a script, and do not wait."""
@@ -117,7 +128,8 @@ class _Server(stdio.Server):
         while True:
             message = json.loads(self._line())
             if message.get("id") == number and "method" not in message:
-                return str(message["result"]["content"][0]["text"])
+                content = message["result"]["content"]
+                return str(content[0]["text"])
 
     def cancel(self, number: int) -> None:
         """Give a script up."""
@@ -132,18 +144,24 @@ class _Server(stdio.Server):
     def sample(self, scripts: int) -> Sample:
         """Numbers at rest: the last worker reaped, the spare there, and the maskers that wait for work."""
         fork_server = self.fork_server
-        still, deadline = 0, time.monotonic() + 5
+        deadline = time.monotonic() + 5
+        still = 0
         processes = 0
+        # Five looks in a row that find the same: one may fall between two changes.
         while still < 5 and time.monotonic() < deadline:
             time.sleep(0.03)
-            before, processes = processes, 1 + len(_descendants(self.pid))
-            still = still + 1 if len(_children(fork_server)) == 1 and processes == before else 0
-        descriptors, threads = (len(os.listdir(f"/proc/{self.pid}/{what}")) for what in ("fd", "task"))
+            before = processes
+            processes = 1 + len(_descendants(self.pid))
+            has_spare = len(_children(fork_server)) == 1
+            still = still + 1 if has_spare and processes == before else 0
+        descriptors = len(os.listdir(f"/proc/{self.pid}/fd"))
+        threads = len(os.listdir(f"/proc/{self.pid}/task"))
         return Sample(scripts, descriptors, processes, threads, _resident(self.pid), _resident(fork_server))
 
 
 def _call(script: str, timeout: int) -> dict[str, Any]:
-    return {"name": "evaluate_script", "arguments": {"script": script, "timeout": timeout}}
+    arguments = {"script": script, "timeout": timeout}
+    return {"name": "evaluate_script", "arguments": arguments}
 
 
 def _command(pid: int) -> bytes:
@@ -152,27 +170,37 @@ def _command(pid: int) -> bytes:
 
 
 def _descendants(pid: int) -> list[int]:
-    return [one for child in _children(pid) for one in (child, *_descendants(child))]
+    found = []
+    for child in _children(pid):
+        found += [child, *_descendants(child)]
+    return found
 
 
 def _children(pid: int) -> list[int]:
-    found = []
+    """The children of all its threads."""
+    found: list[int] = []
+    # A process may end while it is looked at.
     with contextlib.suppress(OSError):
         for task in os.listdir(f"/proc/{pid}/task"):
-            found += [int(word) for word in Path(f"/proc/{pid}/task/{task}/children").read_text().split()]
+            text = Path(f"/proc/{pid}/task/{task}/children").read_text()
+            found += map(int, text.split())
     return found
 
 
 def _ticks(pid: int) -> int:
     """Hundredths of a second of processor time."""
     with contextlib.suppress(OSError):
-        return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[11])
+        text = Path(f"/proc/{pid}/stat").read_text()
+        # The name, which stands in brackets, may have spaces.
+        fields = text.rpartition(")")[2].split()
+        return int(fields[11])
     return 0
 
 
 def _resident(pid: int) -> int:
-    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
-    return next(int(line.split()[1]) for line in lines if line.startswith("VmRSS"))
+    text = Path(f"/proc/{pid}/status").read_text()
+    lines = [line for line in text.splitlines() if line.startswith("VmRSS")]
+    return int(lines[0].split()[1])
 
 
 # --- fates: what is done, and what the answer must hold ---
@@ -230,6 +258,7 @@ def run(count: int = 10_000, samples: int = 20) -> Report:
     """Run `count` scripts. Fails no assertion: what it saw is in the report."""
     report = Report()
     fates = list(FATES)
+    # The same order each time.
     order = random.Random(7).choices(fates, [FATES[fate][0] for fate in fates], k=count)
     with _served() as server:
         for number in range(WARM_UP):
@@ -277,11 +306,14 @@ def _served() -> Iterator[_Server]:
 
 def main() -> None:
     """The command."""
-    report = run(int(sys.argv[1]) if len(sys.argv) > 1 else 10_000)
+    count = int(sys.argv[1]) if len(sys.argv) > 1 else 10_000
+    report = run(count)
     print(report.as_text())
-    first, last = report.samples[0], report.samples[-1]
-    flat = (first.descriptors, first.processes) == (last.descriptors, last.processes)
-    sys.exit(0 if flat and not report.wrong else 1)
+    first = report.samples[0]
+    last = report.samples[-1]
+    # Memory may grow a little; what is opened must be closed again.
+    is_flat = (first.descriptors, first.processes) == (last.descriptors, last.processes)
+    sys.exit(0 if is_flat and not report.wrong else 1)
 
 
 if __name__ == "__main__":

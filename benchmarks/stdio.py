@@ -15,7 +15,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Any
+from typing import Any, NoReturn
 
 __all__ = ["Answer", "Server", "text"]
 
@@ -59,47 +59,56 @@ class Server:
     def request(self, method: str, params: dict[str, Any]) -> Answer:
         """Send a request and wait for its result. Raises RuntimeError when it fails."""
         self._number += 1
-        line = _encode({"jsonrpc": "2.0", "id": self._number, "method": method, "params": params})
+        number = self._number
+        line = _encode({"jsonrpc": "2.0", "id": number, "method": method, "params": params})
         started = time.perf_counter()
         self._push(line)
         while True:
             answer = self._line()
+            # Before it is decoded: that is this program's own time.
             seconds = time.perf_counter() - started
             message = json.loads(answer)
-            if message.get("id") == self._number and "method" not in message:
+            if message.get("id") == number and "method" not in message:
                 break
-        if "error" in message:
-            raise RuntimeError(f"{self._command[0]}: {method}: {message['error']}")
+        why = message.get("error")
+        if why is not None:
+            raise RuntimeError(f"{self._command[0]}: {method}: {why}")
         return Answer(message["result"], len(answer), seconds)
 
     def call(self, tool: str, arguments: dict[str, Any]) -> Answer:
         """Call a tool. Raises RuntimeError when its answer is an error: a failure must not pass for a fast success."""
-        answer = self.request("tools/call", {"name": tool, "arguments": arguments})
+        parameters = {"name": tool, "arguments": arguments}
+        answer = self.request("tools/call", parameters)
         if answer.result.get("isError"):
-            raise RuntimeError(f"{self._command[0]}: {tool}: {text(answer)[:500]}\n{self._last_errors()}")
+            self._fail(tool, answer)
         return answer
+
+    def _fail(self, tool: str, answer: Answer) -> NoReturn:
+        """Raises RuntimeError with the text of an answer."""
+        why = text(answer)[:500]
+        raise RuntimeError(f"{self._command[0]}: {tool}: {why}\n{self._last_errors()}")
 
     def burst(self, tool: str, arguments: Sequence[dict[str, Any]]) -> list[Answer]:
         """Call a tool several times at once. Each answer's seconds count from the first request's first byte. Raises
         RuntimeError when one is an error."""
         first = self._number + 1
         self._number += len(arguments)
-        calls = ({"name": tool, "arguments": each} for each in arguments)
-        lines = [
-            _encode({"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": call})
-            for number, call in enumerate(calls, first)
-        ]
+        lines = []
+        for number, each in enumerate(arguments, first):
+            call = {"name": tool, "arguments": each}
+            lines.append(_encode({"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": call}))
         started = time.perf_counter()
         self._push(b"".join(lines))
         found: dict[int, Answer] = {}
         while len(found) < len(arguments):
             line = self._line()
             message = json.loads(line)
-            if first <= message.get("id", 0) <= self._number and "method" not in message:
-                found[message["id"]] = Answer(message["result"], len(line), time.perf_counter() - started)
-        failed = [text(answer)[:500] for answer in found.values() if answer.result.get("isError")]
-        if failed:
-            raise RuntimeError(f"{self._command[0]}: {tool}: {failed[0]}\n{self._last_errors()}")
+            number = message.get("id", 0)
+            if first <= number <= self._number and "method" not in message:
+                found[number] = Answer(message["result"], len(line), time.perf_counter() - started)
+        for answer in found.values():
+            if answer.result.get("isError"):
+                self._fail(tool, answer)
         return [found[number] for number in sorted(found)]
 
     def said(self) -> str:
@@ -128,7 +137,9 @@ class Server:
         self._errors.close()
 
     def _send(self, message: dict[str, Any]) -> None:
-        self._push(_encode(message))
+        """Send what has no answer."""
+        line = _encode(message)
+        self._push(line)
 
     def _push(self, line: bytes) -> None:
         view = memoryview(line)
@@ -136,26 +147,33 @@ class Server:
             view = view[os.write(self._write, view) :]
 
     def _line(self) -> bytes:
-        """The next line, whole. The last piece alone is searched for its end: an answer may have megabytes."""
+        """The next line, whole."""
         pieces = [self._buffer]
+        # The last piece alone is searched for its end: an answer may have megabytes.
         while b"\n" not in pieces[-1]:
             piece = os.read(self._read, _READ)
             if not piece:
                 raise RuntimeError(f"{self._command[0]} hung up: {self._last_errors()}")
             pieces.append(piece)
-        end, _, self._buffer = pieces[-1].partition(b"\n")
-        return b"".join([*pieces[:-1], end])
+        last = pieces.pop()
+        end, _, self._buffer = last.partition(b"\n")
+        pieces.append(end)
+        return b"".join(pieces)
 
     def _last_errors(self) -> str:
         with contextlib.suppress(OSError):
             self._errors.seek(0)
-        return self._errors.read()[-2000:].decode(errors="replace")
+        written = self._errors.read()
+        return written[-2000:].decode(errors="replace")
 
 
 def text(answer: Answer) -> str:
     """The text of a tool's answer."""
-    return "\n".join(part["text"] for part in answer.result["content"] if part["type"] == "text")
+    parts = answer.result["content"]
+    texts = [part["text"] for part in parts if part["type"] == "text"]
+    return "\n".join(texts)
 
 
 def _encode(message: dict[str, Any]) -> bytes:
-    return json.dumps(message, separators=(",", ":")).encode() + b"\n"
+    line = json.dumps(message, separators=(",", ":"))
+    return line.encode() + b"\n"

@@ -6,7 +6,6 @@ import re
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
@@ -28,19 +27,19 @@ def unpack(packages: tuple[str, ...], root: Path, *, left_out: re.Pattern[str] =
         raise Missing(f"this machine has no apt-get, which fetches {', '.join(packages)}")
     with tempfile.TemporaryDirectory(prefix="kubescript-packages-") as name:
         try:
-            for archive in _fetched(packages, Path(name), complete=complete):
+            for archive in _fetch(packages, Path(name), complete=complete):
                 if not left_out.match(archive.name):
                     _unpack(archive, root)
         except subprocess.CalledProcessError as error:
             raise Missing(f"{', '.join(packages)} cannot be had from Debian: {error.stderr or error}") from None
 
 
-def _fetched(packages: tuple[str, ...], folder: Path, *, complete: bool) -> list[Path]:
+def _fetch(packages: tuple[str, ...], folder: Path, *, complete: bool) -> list[Path]:
     """The archives, by apt with lists of its own."""
     for part in ("lists/partial", "archives/partial"):
         (folder / part).mkdir(parents=True)
     (folder / "status").touch()
-    options: Mapping[str, object] = {
+    options: dict[str, object] = {
         "Dir::State::Lists": folder / "lists",
         "Dir::Cache": folder,
         "Dir::Cache::Archives": folder / "archives",
@@ -48,8 +47,10 @@ def _fetched(packages: tuple[str, ...], folder: Path, *, complete: bool) -> list
         "APT::Sandbox::User": "",  # the user _apt may not write here
     }
     if complete:
-        options = {**options, "Dir::State::status": folder / "status"}
-    apt = ["apt-get", "-qq", *(word for key, value in options.items() for word in ("-o", f"{key}={value}"))]
+        options["Dir::State::status"] = folder / "status"
+    apt = ["apt-get", "-qq"]
+    for key, value in options.items():
+        apt += ["-o", f"{key}={value}"]
     install = ["install", "--reinstall", "--download-only", "--yes", "--no-install-recommends", *packages]
     # Another source of the machine may be dead; whether Debian's was reached shows in the second command.
     subprocess.run([*apt, "update"], check=False, capture_output=True)

@@ -134,43 +134,47 @@ class Marker:
 def api_classes() -> dict[str, type]:
     """Every API class of the official client, by name."""
     names = sorted(name for name in dir(client) if name.endswith("Api"))
-    return {name: getattr(client, name) for name in names if isinstance(getattr(client, name), type)}
+    found = {name: getattr(client, name) for name in names}
+    return {name: value for name, value in found.items() if isinstance(value, type)}
 
 
 def api_methods(api: type) -> Iterator[tuple[str, Callable[..., Any]]]:
     """The operations of one class; `*_with_http_info` is the same operation with another return value."""
     for name, method in inspect.getmembers(api, inspect.isfunction):
-        if not name.startswith("_") and name != "close" and not name.endswith("_with_http_info"):
+        if name.startswith("_") or name == "close":
+            continue
+        if not name.endswith("_with_http_info"):
+            # Without the decorator that checks arguments: it would refuse markers.
             yield name, inspect.unwrap(method)
 
 
 def record(api: type, method: Callable[..., Any], names: list[str]) -> Recorder:
     """Call `method` with one marker per argument and give what it would have sent."""
     recorder = Recorder()
-    method(
-        types.SimpleNamespace(
-            api_client=recorder,
-            **{
-                name: types.MethodType(function, types.SimpleNamespace(api_client=recorder))
-                for name, function in inspect.getmembers(api, inspect.isfunction)
-                if name.startswith("_")
-            },
-        ),
-        **{name: Marker(name) for name in names},
-    )
+    # A method calls its class's private functions, and these need nothing but a client.
+    alone = types.SimpleNamespace(api_client=recorder)
+    functions = inspect.getmembers(api, inspect.isfunction)
+    private = {name: types.MethodType(function, alone) for name, function in functions if name.startswith("_")}
+    instance = types.SimpleNamespace(api_client=recorder, **private)
+    markers = {name: Marker(name) for name in names}
+    method(instance, **markers)
     return recorder
 
 
 def type_name(annotation: object) -> str:
     """The plain name of an annotation: Annotated, Optional and Strict wrappers removed."""
-    if typing.get_origin(annotation) is typing.Annotated:
-        return type_name(typing.get_args(annotation)[0])
-    if typing.get_origin(annotation) is typing.Union:
-        kinds = [type_name(kind) for kind in typing.get_args(annotation) if kind is not type(None)]
+    origin = typing.get_origin(annotation)
+    inner = typing.get_args(annotation)
+    if origin is typing.Annotated:
+        return type_name(inner[0])
+    if origin is typing.Union:
+        kinds = [type_name(kind) for kind in inner if kind is not type(None)]
         return kinds[0] if len(kinds) == 1 else "object"
-    if typing.get_origin(annotation) in (list, dict):
+    # What is in it the table has no place for.
+    if origin in (list, dict):
         return "object"
-    return getattr(annotation, "__name__", "object").replace("Any", "object")
+    name: str = getattr(annotation, "__name__", "object")
+    return name.replace("Any", "object")
 
 
 @dataclass
@@ -194,12 +198,15 @@ class Table:
         seen = record(api, method, names)
         self._note_query(seen, signature)
         returns = next((kind for code, kind in sorted(seen.responses.items()) if code.startswith("2")), None)
+        used = {marker.name for marker in seen.sent["path_params"].values()}
+        used |= {marker.name for _, marker in seen.sent["query_params"]}
+        body_type = ""
         body = seen.sent["body"]
-        body_type = type_name(signature[body.name].annotation) if body is not None else ""
-        used = {m.name for m in seen.sent["path_params"].values()} | {m.name for _, m in seen.sent["query_params"]}
-        if used | ({body.name} if body is not None else set()) != set(names) or (
-            body is not None and body.name != "body"
-        ):
+        if body is not None:
+            # Not by its own name: if that is another, the table has no place for it.
+            used.add("body")
+            body_type = type_name(signature[body.name].annotation)
+        if used != set(names):
             raise SystemExit(f"{api.__name__}.{name}: a parameter ends up neither in path, query nor body")
         if any(key != marker.name for key, marker in seen.sent["path_params"].items()):
             raise SystemExit(f"{api.__name__}.{name}: a path parameter is renamed; the table has no place for it")
@@ -251,14 +258,13 @@ def encode_lines(document: dict[str, Any]) -> bytes:
     """Sorted compact JSON, one line per entry of each top-level map, so that a diff can be read."""
     parts = []
     for key, value in sorted(document.items()):
+        text = msgspec.json.encode(value)
         if isinstance(value, dict):
-            lines = (
-                msgspec.json.encode(name) + b":" + msgspec.json.encode(value[name], order="sorted")
-                for name in sorted(value)
-            )
-            parts.append(msgspec.json.encode(key) + b":{\n" + b",\n".join(lines) + b"\n}")
-        else:
-            parts.append(msgspec.json.encode(key) + b":" + msgspec.json.encode(value))
+            lines = []
+            for name, entry in sorted(value.items()):
+                lines.append(msgspec.json.encode(name) + b":" + msgspec.json.encode(entry, order="sorted"))
+            text = b"{\n" + b",\n".join(lines) + b"\n}"
+        parts.append(msgspec.json.encode(key) + b":" + text)
     return b"{" + b",\n".join(parts) + b"}\n"
 
 
@@ -288,10 +294,10 @@ def schema(model: Any) -> dict[str, str | list[str]]:
 
 def schemas() -> bytes:
     """The text of schemas.json."""
-    models = {
-        name: schema(getattr(client, name)) for name in dir(client) if hasattr(getattr(client, name), "openapi_types")
-    }
-    if clash := models.keys() & METRICS_SCHEMAS.keys():
+    found = {name: getattr(client, name) for name in dir(client)}
+    models = {name: schema(value) for name, value in found.items() if hasattr(value, "openapi_types")}
+    clash = models.keys() & METRICS_SCHEMAS.keys()
+    if clash:
         raise SystemExit(f"the official client now has {sorted(clash)} itself; drop ours")
     return encode_lines({"models": models | METRICS_SCHEMAS})
 

@@ -64,26 +64,39 @@ HEADER: Final = """\
 
 def main() -> None:
     """Read gitleaks' file, write ours."""
-    rules = tomllib.loads(Path(sys.argv[1]).read_text("utf-8"))["rules"]
+    source = Path(sys.argv[1]).read_text("utf-8")
+    rules = tomllib.loads(source)["rules"]
     taken = [_rule(rule) for rule in rules if _is_taken(rule)]
-    TARGET.write_text(HEADER.format(revision=sys.argv[2]) + "".join(taken), "utf-8")
+    header = HEADER.format(revision=sys.argv[2])
+    TARGET.write_text(header + "".join(taken), "utf-8")
 
 
 def _is_taken(rule: dict[str, Any]) -> bool:
-    return BESIDE_A_NAME not in rule.get("regex", BESIDE_A_NAME) and rule["id"] not in LEFT_OUT
+    if rule["id"] in LEFT_OUT:
+        return False
+    # A rule without an expression is about the names of files.
+    return BESIDE_A_NAME not in rule.get("regex", BESIDE_A_NAME)
 
 
 def _rule(rule: dict[str, Any]) -> str:
-    regex = OURS.get(rule["id"]) or _bare(rule["regex"])
-    if rule["id"] not in OURS and rule["regex"].endswith((END, r"\b", r"\b)", r"|\z)")):
-        return _text(rule, _probe(regex), _closed(regex))
-    return _text(rule, _probe(regex), regex)
+    name = rule["id"]
+    regex = OURS.get(name) or _bare(rule["regex"])
+    probe = _probe(regex)
+    if name not in OURS and rule["regex"].endswith((END, r"\b", r"\b)", r"|\z)")):
+        return _text(rule, probe, _closed(regex))
+    return _text(rule, probe, regex)
 
 
 def _text(rule: dict[str, Any], probe: str, regex: str) -> str:
-    lines = [f"id = {json.dumps(rule['id'])}", f"probe = '''{probe}'''", f"regex = '''{regex}'''"]
-    lines += [f"entropy = {float(rule['entropy'])}"] if "entropy" in rule else []
-    return "\n[[rules]]\n" + "\n".join(lines) + "\n"
+    lines = [
+        "[[rules]]",
+        f"id = {json.dumps(rule['id'])}",
+        f"probe = '''{probe}'''",
+        f"regex = '''{regex}'''",
+    ]
+    if "entropy" in rule:
+        lines.append(f"entropy = {float(rule['entropy'])}")
+    return "\n" + "\n".join(lines) + "\n"
 
 
 def _closed(regex: str) -> str:

@@ -282,21 +282,26 @@ TOPICS = {
 
 def file_name(api: str) -> str:
     """CoreV1Api is core_v1.md."""
-    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", api.removesuffix("Api")).lower() + ".md"
+    words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", api.removesuffix("Api"))
+    return f"{words.lower()}.md"
 
 
 def client_page(api: str) -> str:
     """One API class: each method that can work, with its request."""
-    collections = any(name.startswith("delete_collection_") for name in operations.operations(api))
-    notes = filter(None, [NOTES.get(api, ""), COLLECTIONS if collections else ""])
-    lines = [f"{HEADER}# {api}", "", f"`k8s.{helptext.accessor(api)}()`", "", *notes]
-    for name in (each for each in operations.operations(api) if not each.startswith(REFUSED)):
+    names = operations.operations(api)
+    lines = [f"{HEADER}# {api}", "", f"`k8s.{helptext.accessor(api)}()`", ""]
+    if api in NOTES:
+        lines.append(NOTES[api])
+    if any(name.startswith("delete_collection_") for name in names):
+        lines.append(COLLECTIONS)
+    for name in names:
+        if name.startswith(REFUSED):
+            continue
         operation = operations.operation(api, name)
+        required = ", ".join(operation.parameters[: operation.required])
         optional = [each for each in operation.parameters[operation.required :] if each not in COMMON]
-        lines.append(
-            f"- **{name}**({', '.join(operation.parameters[: operation.required])})"
-            f" → {operation.returns or 'text'}: `{operation.verb} {operation.path}`"
-        )
+        request = f"`{operation.verb} {operation.path}`"
+        lines.append(f"- **{name}**({required}) → {operation.returns or 'text'}: {request}")
         if operation.body not in ("", "object"):
             lines.append(f"  body: {operation.body}")
         if optional:
@@ -306,20 +311,25 @@ def client_page(api: str) -> str:
 
 def index_page() -> str:
     """Topics and clients."""
-    topics = "\n".join(
-        f"- [{text.strip().splitlines()[0].removeprefix('# ')}]({name}.md)" for name, text in TOPICS.items()
-    )
-    clients = "\n".join(f"- [{api}]({file_name(api)}): `k8s.{helptext.accessor(api)}()`" for api in operations.apis())
-    return (
-        f"{HEADER}# The script SDK\n\n```text\n{helptext.k8s()}\n```\n\n## Topics\n{topics}\n\n## Clients\n{clients}\n"
-    )
+    lines = [f"{HEADER}# The script SDK", "", "```text", helptext.k8s(), "```", "", "## Topics"]
+    for name, text in TOPICS.items():
+        # A topic begins with its heading.
+        heading, *_ = text.strip().splitlines()
+        title = heading.removeprefix("# ")
+        lines.append(f"- [{title}]({name}.md)")
+    lines += ["", "## Clients"]
+    for api in operations.apis():
+        file = file_name(api)
+        lines.append(f"- [{api}]({file}): `k8s.{helptext.accessor(api)}()`")
+    return "\n".join(lines) + "\n"
 
 
 def pages() -> dict[str, str]:
     """Every page by file name."""
     topics = {f"{name}.md": HEADER + text.lstrip() for name, text in TOPICS.items()}
     clients = {file_name(api): client_page(api) for api in operations.apis()}
-    if clash := topics.keys() & clients.keys():
+    clash = topics.keys() & clients.keys()
+    if clash:
         raise SystemExit(f"a topic and a client share a page: {sorted(clash)}")
     return {"index.md": index_page(), **topics, **clients}
 
@@ -330,7 +340,9 @@ def main() -> int:
     parser.add_argument("--check", action="store_true", help="write nothing; exit 1 when a page is out of date")
     wanted = pages()
     if parser.parse_args().check:
-        return int({path.name: path.read_text() for path in DOCS.glob("*.md")} != wanted)
+        known = {path.name: path.read_text() for path in DOCS.glob("*.md")}
+        return int(known != wanted)
+    # What is not ours is left alone.
     for path in DOCS.glob("*.md"):
         if path.name not in wanted and path.read_text().startswith(HEADER):
             path.unlink()

@@ -69,13 +69,16 @@ PYTHON: Final = (
 
 def _sentences(tree: ast.Module) -> Iterator[str]:
     """Yields the texts in a module but for its documentation, with NUL for each place."""
-    documentation = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
-    parts = {id(part) for node in ast.walk(tree) if isinstance(node, ast.JoinedStr) for part in node.values}
+    left_out = set()
     for node in ast.walk(tree):
-        if id(node) in documentation or id(node) in parts:
-            continue
-        text = _text(node)
-        yield text
+        if isinstance(node, ast.Expr):
+            left_out.add(id(node.value))
+        # Its parts are in the text of the whole.
+        elif isinstance(node, ast.JoinedStr):
+            left_out.update(map(id, node.values))
+    for node in ast.walk(tree):
+        if id(node) not in left_out:
+            yield _text(node)
 
 
 def _text(node: ast.AST) -> str:
@@ -88,56 +91,71 @@ def _text(node: ast.AST) -> str:
 
 def _codes() -> Iterator[str]:
     """Yields the codes of errors, which stand before the message of some."""
-    for file in (*PACKAGE.rglob("*.py"), *SANDBOX.rglob("*.py")):
-        yield from _CODE.findall(file.read_text())
+    files = (*PACKAGE.rglob("*.py"), *SANDBOX.rglob("*.py"))
+    for file in files:
+        text = file.read_text()
+        yield from _CODE.findall(text)
 
 
 def _globals() -> Iterator[str]:
     """Yields the names that a script has without writing them."""
-    yield from (name for name in vars(builtins) if not name.startswith("_"))
+    for name in vars(builtins):
+        if not name.startswith("_"):
+            yield name
     yield from (*helpers.GLOBALS, "k8s", "help", "Counter", "defaultdict", "ctx", "namespace")
 
 
 def _classes() -> Iterator[str]:
-    for file in (*GUEST.rglob("*.py"), *(SANDBOX / "guest").rglob("*.py"), *(SANDBOX / "language").rglob("*.py")):
-        yield from (node.name for node in ast.walk(ast.parse(file.read_text())) if isinstance(node, ast.ClassDef))
+    """Yields the names of the classes that an error may name."""
+    for folder in (GUEST, SANDBOX / "guest", SANDBOX / "language"):
+        for file in folder.rglob("*.py"):
+            tree = ast.parse(file.read_text())
+            yield from (node.name for node in ast.walk(tree) if isinstance(node, ast.ClassDef))
     yield from (name for name, value in vars(builtins).items() if isinstance(value, type))
     yield from ("NoneType", "function", "method", "generator", "module", "builtin_function_or_method")
 
 
 def _client() -> Iterator[str]:
     """Yields the names of the official client's methods, parameters, models, kinds and fields."""
-    operations = msgspec.json.decode((GUEST / "sdk" / "values" / "operations.json").read_bytes())
-    models = msgspec.json.decode((GUEST / "sdk" / "values" / "schemas.json").read_bytes())["models"]
+    values = GUEST / "sdk" / "values"
+    operations = msgspec.json.decode((values / "operations.json").read_bytes())
+    models = msgspec.json.decode((values / "schemas.json").read_bytes())["models"]
     yield from ("core", "get", "list", "watch", "create", "update", "patch", "delete", "deletecollection")
     for api, methods in operations["apis"].items():
         yield from (api, *methods)
         for _, path, *_ in methods.values():
+            # `{namespace}` stands for a value.
             yield from (part for part in path.split("/") if part and "{" not in part)
     for model, fields in models.items():
         kind = _VERSION.sub("", model)
         yield from (model, kind, kinds.pluralize(kind))
         for field in fields:
             first, *others = field.split("_")
-            yield from (field, first + "".join(map(str.title, others)))
+            camel = first + "".join(map(str.title, others))
+            yield from (field, camel)
 
 
 def generate() -> bytes:
     """Returns the file as bytes, the same for the same source."""
     found: set[str] = set()
     for file in SPEAKING:
-        found.update(_sentences(ast.parse(file.read_text())))
+        tree = ast.parse(file.read_text())
+        found.update(_sentences(tree))
     # Sentences meet in "; ", where the host takes them apart again.
     whole = {_PLACES.sub("\0", text).strip("; ") for text in found}
     said = sorted(text for text in whole if _TWO_WORDS.search(text))
+    classes = set(_classes())
+    # Sorted: the order of a set is another one at every start.
     table = {
-        "names": sorted({*_classes(), *_client()}),
-        "types": sorted(set(_classes())),
+        "names": sorted({*classes, *_client()}),
+        "types": sorted(classes),
         "words": sorted({*_codes(), *_globals()}),
         "python": [text.split("\0") for text in PYTHON],
         "sentences": [text.split("\0") for text in said],
     }
-    return msgspec.json.format(msgspec.json.encode(table), indent=0) + b"\n"
+    dense = msgspec.json.encode(table)
+    text = msgspec.json.format(dense, indent=0)
+    return text + b"\n"
 
 
 def main() -> int:

@@ -87,8 +87,16 @@ def make_base(root: Path) -> None:
     _install_dependencies(root)
     for pattern in UNUSED:
         for path in _matching(root, pattern):
-            shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
+            _remove(path)
     _compile(root, root, *root.glob("usr/lib/python3*"))
+
+
+def _remove(path: Path) -> None:
+    """Removes a file, a link, or a folder with all that is in it."""
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    else:
+        path.unlink()
 
 
 def make_layers(base: Path, layers: Path) -> None:
@@ -111,13 +119,19 @@ def _certificates(root: Path) -> None:
     found = sorted((root / "usr/share/ca-certificates").rglob("*.crt"))
     target = root / "etc/ssl/certs/ca-certificates.crt"
     target.parent.mkdir(parents=True, exist_ok=True)
-    target.write_text("".join(path.read_text() for path in found))
+    # In the order of their names, as that script does: the same bytes each time.
+    texts = [path.read_text() for path in found]
+    target.write_text("".join(texts))
 
 
 def requirements() -> list[str]:
     """What kubescript and its extras depend on, in pip's words."""
-    project = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())["project"]
-    return [*project["dependencies"], *(line for name in EXTRAS for line in project["optional-dependencies"][name])]
+    text = (REPOSITORY / "pyproject.toml").read_text()
+    project = tomllib.loads(text)["project"]
+    found = list(project["dependencies"])
+    for name in EXTRAS:
+        found += project["optional-dependencies"][name]
+    return found
 
 
 def _install_dependencies(root: Path) -> None:
@@ -138,7 +152,8 @@ def _install_dependencies(root: Path) -> None:
 def _compile(root: Path, layer: Path, *folders: Path) -> None:
     """Bytecode that is used whatever the times of the files: a layer of an image need not keep them."""
     options = ["-m", "compileall", "-qq", "-j0", "--invalidation-mode=unchecked-hash", "-s", str(layer), "-p", "/"]
-    _run(root, [*_python(root), *options, *(str(folder) for folder in folders)])
+    command = [*_python(root), *options, *map(str, folders)]
+    _run(root, command)
 
 
 def _python(root: Path) -> list[str]:
@@ -160,10 +175,14 @@ def _run(root: Path, command: list[str]) -> None:
 
 def _matching(root: Path, pattern: str) -> list[Path]:
     """Paths that a shell's pattern with at most one {a,b} names."""
-    before, brace, rest = pattern.partition("{")
+    before, _, rest = pattern.partition("{")
     names, _, after = rest.partition("}")
-    patterns = [f"{before}{name}{after}" for name in names.split(",")] if brace else [pattern]
-    return [path for one in patterns for path in root.glob(one)]
+    found: list[Path] = []
+    # Without braces, the one name is empty, and so is what follows it.
+    for name in names.split(","):
+        one = f"{before}{name}{after}"
+        found += root.glob(one)
+    return found
 
 
 if __name__ == "__main__":

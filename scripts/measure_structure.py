@@ -71,7 +71,9 @@ class Module:
     @property
     def folder(self) -> str:
         """The package that relative imports start from."""
-        return self.name if self.is_package else self.name.rpartition(".")[0]
+        if self.is_package:
+            return self.name
+        return self.name.rpartition(".")[0]
 
 
 def read(src: Path, package: str) -> dict[str, Module]:
@@ -89,15 +91,18 @@ def read(src: Path, package: str) -> dict[str, Module]:
 
 def find_packages(src: Path) -> list[str]:
     """The names of the packages in a source folder."""
-    return sorted(path.parent.name for path in src.glob("*/__init__.py"))
+    folders = [path.parent for path in src.glob("*/__init__.py")]
+    return sorted(folder.name for folder in folders)
 
 
 def import_graph(modules: Mapping[str, Module]) -> dict[str, set[str]]:
     """The modules of the package that each module imports."""
-    graph = {}
+    graph: dict[str, set[str]] = {}
     for module in modules.values():
-        names = (known(name, modules) for name in imported_names(module))
-        graph[module.name] = {name for name in names if name and name != module.name}
+        imported = imported_names(module)
+        names = {known(name, modules) for name in imported}
+        # Not itself, and nothing of another package.
+        graph[module.name] = names - {module.name, ""}
     return graph
 
 
@@ -115,13 +120,17 @@ def absolute(module: Module, statement: ast.ImportFrom) -> str:
     """What a statement imports from, as an absolute name."""
     if statement.level == 0:
         return statement.module or ""
+    # One dot is the folder itself, each further one the folder above.
     parts = module.folder.split(".")
     base = parts[: len(parts) - statement.level + 1]
-    return ".".join([*base, statement.module] if statement.module else base)
+    if statement.module:
+        base.append(statement.module)
+    return ".".join(base)
 
 
 def known(name: str, modules: Mapping[str, Module]) -> str:
     """The module that a dotted name lies in; empty when it is not of the package."""
+    # What a statement names may be a module, or something in one.
     while name and name not in modules:
         name = name.rpartition(".")[0]
     return name
@@ -130,8 +139,11 @@ def known(name: str, modules: Mapping[str, Module]) -> str:
 def room_of(module: Module) -> str:
     """The room that a module belongs to; empty for the package's own __init__."""
     parts = module.name.split(".")
-    is_flat = len(parts) == 2 and not module.is_package
-    return parts[1] if is_flat else ".".join(module.folder.split(".")[1:])
+    # A file directly in the package is a room of its own.
+    if len(parts) == 2 and not module.is_package:
+        return parts[1]
+    _, _, room = module.folder.partition(".")
+    return room
 
 
 def room_graph(modules: Mapping[str, Module], imports: Graph) -> dict[str, set[str]]:
@@ -140,14 +152,20 @@ def room_graph(modules: Mapping[str, Module], imports: Graph) -> dict[str, set[s
     graph: dict[str, set[str]] = {room: set() for room in rooms.values() if room}
     for name, room in rooms.items():
         if room:
-            graph[room] |= {rooms[other] for other in imports[name]} - {room, ""}
+            imported = {rooms[other] for other in imports[name]}
+            graph[room] |= imported - {room, ""}
     return graph
 
 
 def components(graph: Graph) -> dict[str, frozenset[str]]:
     """The nodes that each node is in a cycle with, itself included."""
     reach = {node: reachable(graph, node) for node in graph}
-    return {node: frozenset({node} | {other for other in reach[node] if node in reach[other]}) for node in graph}
+    found = {}
+    for node, others in reach.items():
+        # Those that a chain leads to, and another back from.
+        both = {other for other in others if node in reach[other]}
+        found[node] = frozenset({node} | both)
+    return found
 
 
 def reachable(graph: Graph, start: str) -> set[str]:
@@ -163,21 +181,27 @@ def reachable(graph: Graph, start: str) -> set[str]:
 
 def cycles(graph: Graph) -> list[list[str]]:
     """The sets of nodes that import each other."""
-    return sorted(sorted(members) for members in set(components(graph).values()) if len(members) > 1)
+    found = set(components(graph).values())
+    return sorted(sorted(members) for members in found if len(members) > 1)
 
 
 def floors(graph: Graph) -> list[list[str]]:
     """The nodes by the length of the longest chain of imports below them, the lowest first."""
+    # The nodes of a cycle have no order among themselves: the cycle as a whole has a height.
     component = components(graph)
-    below = {
-        members: {component[other] for node in members for other in graph[node]} - {members}
-        for members in component.values()
-    }
+    below = {}
+    for members in component.values():
+        imported = {component[other] for node in members for other in graph[node]}
+        below[members] = imported - {members}
     heights: dict[frozenset[str], int] = {}
     for members in graphlib.TopologicalSorter(below).static_order():
-        heights[members] = 1 + max((heights[lower] for lower in below[members]), default=0)
-    top = max(heights.values())
-    return [sorted(node for node in graph if heights[component[node]] == height) for height in range(1, top + 1)]
+        lower = [heights[each] for each in below[members]]
+        heights[members] = 1 + max(lower, default=0)
+    found: list[list[str]] = [[] for _ in range(max(heights.values()))]
+    for node in sorted(graph):
+        height = heights[component[node]]
+        found[height - 1].append(node)
+    return found
 
 
 def functions(modules: Mapping[str, Module]) -> list[tuple[int, int]]:
@@ -186,8 +210,9 @@ def functions(modules: Mapping[str, Module]) -> list[tuple[int, int]]:
     for module in modules.values():
         for node in ast.walk(module.tree):
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-                lines = (node.end_lineno or node.lineno) - node.lineno + 1
-                found.append((lines, sum(1 for _ in ast.walk(node))))
+                last = node.end_lineno or node.lineno
+                nodes = sum(1 for _ in ast.walk(node))
+                found.append((last - node.lineno + 1, nodes))
     return found
 
 
@@ -195,8 +220,9 @@ def comments(module: Module) -> int:
     """How many comments a module has for its readers."""
     with module.path.open("rb") as file:
         tokens = list(tokenize.tokenize(file.readline))
-    texts = (token.string for token in tokens if token.type == tokenize.COMMENT)
-    return sum(1 for text in texts if not FOR_TOOLS.match(text))
+    texts = [token.string for token in tokens if token.type == tokenize.COMMENT]
+    for_readers = [text for text in texts if not FOR_TOOLS.match(text)]
+    return len(for_readers)
 
 
 def measure(modules: Mapping[str, Module]) -> dict[str, object]:
@@ -204,9 +230,11 @@ def measure(modules: Mapping[str, Module]) -> dict[str, object]:
     imports = import_graph(modules)
     rooms = room_graph(modules, imports)
     importers = collections.Counter(name for names in imports.values() for name in names)
-    room_cycles, module_cycles = cycles(rooms), cycles(imports)
+    room_cycles = cycles(rooms)
+    module_cycles = cycles(imports)
     flat = [module for module in modules.values() if module.name.count(".") == 1 and not module.is_package]
     single = [module for name, module in modules.items() if importers[name] == 1]
+    # What only one other needs, and is short, might as well stand there.
     short = [module for module in single if len(module.text.splitlines()) <= SHORT]
     return {
         "rooms": len(rooms),
@@ -244,6 +272,7 @@ def measure_lines(modules: Mapping[str, Module]) -> dict[str, object]:
 
 def measure_call() -> dict[str, object]:
     """The figures of one call to the installed package."""
+    # Here, for it imports the installed package, which another checkout's figures do not need.
     from scripts import trace_call
 
     path = trace_call.trace()
@@ -258,20 +287,26 @@ def measure_call() -> dict[str, object]:
 def table(houses: Mapping[str, Mapping[str, object]]) -> str:
     """The figures that are numbers, one a line, a house a column."""
     first = next(iter(houses.values()))
-    names = [name for name, value in first.items() if not isinstance(value, list)]
-    rows = [["", *houses], *([name, *(str(figures[name]) for figures in houses.values())] for name in names)]
+    rows = [["", *houses]]
+    for name, value in first.items():
+        if not isinstance(value, list):
+            rows.append([name, *(str(figures[name]) for figures in houses.values())])
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    lines = ("  ".join(map(str.ljust, row, widths)).rstrip() for row in rows)
-    return "\n".join(lines)
+    lines = ["  ".join(map(str.ljust, row, widths)) for row in rows]
+    return "\n".join(map(str.rstrip, lines))
 
 
 def listing(figures: Mapping[str, object]) -> str:
     """The lists behind the figures, each under its name."""
     lines = []
     for name, value in figures.items():
-        if isinstance(value, list):
-            lines += ["", f"{name}:"]
-            lines += [f"  {n:>3}  {' '.join(row) if isinstance(row, list) else row}" for n, row in enumerate(value, 1)]
+        # Figures are in the table.
+        if not isinstance(value, list):
+            continue
+        lines += ["", f"{name}:"]
+        for number, row in enumerate(value, 1):
+            text = " ".join(row) if isinstance(row, list) else row
+            lines.append(f"  {number:>3}  {text}")
     return "\n".join(lines)
 
 

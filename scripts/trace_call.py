@@ -81,7 +81,9 @@ class Trace:
     def _file(self, frame: FrameType) -> str | None:
         prefix = f"{self.package}/"
         name = frame.f_code.co_filename
-        return name.removeprefix(prefix) if name.startswith(prefix) else None
+        if not name.startswith(prefix):
+            return None
+        return name.removeprefix(prefix)
 
 
 def trace() -> Trace:
@@ -118,7 +120,8 @@ async def evaluate(opened: app.Application, recorder: Trace) -> list[Trace]:
     """Evaluates the script once to warm up, then several times under the recorder."""
     seen = []
     for _ in range(1 + EVALUATIONS):
-        recorder.files, recorder.callbacks = [], []
+        recorder.files = []
+        recorder.callbacks = []
         recorder.is_recording = True
         answer = await opened.operator.evaluator.evaluate(SCRIPT, None)
         recorder.is_recording = False
@@ -131,9 +134,9 @@ async def evaluate(opened: app.Application, recorder: Trace) -> list[Trace]:
 
 def common(seen: list[Trace]) -> Trace:
     """What all of them saw, in the order of the first."""
-    first = seen[0]
-    files = [file for file in first.files if all(file in other.files for other in seen)]
-    callbacks = [line for line in first.callbacks if all(line in other.callbacks for other in seen)]
+    first, *others = seen
+    files = [file for file in first.files if all(file in other.files for other in others)]
+    callbacks = [line for line in first.callbacks if all(line in other.callbacks for other in others)]
     return Trace(first.package, files=files, callbacks=callbacks)
 
 

@@ -43,10 +43,11 @@ def documents(content: bytes | str, limit: int) -> tuple[list[Any], int]:
     """Returns a stream's documents as JSON values, and the number of their parts, which is at most the limit. Raises
     YamlError."""
     try:
+        # Before anything is made of it: what is refused takes no memory.
         number = _parts(content, limit)
-        read = list(yaml.load_all(content, _Loader))
+        read = [one for one in yaml.load_all(content, _Loader) if one is not None]
         # Converted through JSON, which is what an API server gets, so that keys are texts.
-        return [msgspec.json.decode(msgspec.json.encode(one)) for one in read if one is not None], number
+        return [msgspec.json.decode(msgspec.json.encode(one)) for one in read], number
     except (yaml.YAMLError, msgspec.MsgspecError, ValueError, TypeError, OverflowError, RecursionError) as error:
         raise YamlError(f"cannot be read: {str(error)[:300]}") from None
 

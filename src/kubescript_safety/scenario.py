@@ -217,12 +217,11 @@ def commands(one: Scenario) -> Iterator[Command]:
     yield from one.checks
     for stage in one.stages:
         yield from stage.checks
-    for step in (*one.steps, *(step for stage in one.stages for step in stage.steps)):
-        if step.command is not None:
-            yield step.command
-    for failure in one.failures:
-        if failure.command is not None:
-            yield failure.command
+    steps = [*one.steps]
+    for stage in one.stages:
+        steps += stage.steps
+    found = [part.command for part in steps] + [part.command for part in one.failures]
+    yield from filter(None, found)
 
 
 def read(path: Path) -> Scenario:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 from types import TracebackType
-from typing import Annotated, Any, Final, Literal, Self
+from typing import Annotated, Any, Final, Literal, Self, TypeVar
 
 import msgspec
 
@@ -20,6 +20,7 @@ __all__ = [
     "Text", "Tool", "Transcript", "TranscriptError", "collect", "read",
 ]  # fmt: skip
 
+Kind = TypeVar("Kind")
 SCHEMA: Final = "kubescript-safety/1"
 _MAX_BYTES: Final = 256 << 20
 _MAX_END: Final = 1 << 20
@@ -141,9 +142,12 @@ class Event(_Record, frozen=True, kw_only=True):
         body = self.body if isinstance(self.body, dict) else {}
         if self.verb in {"delete", "deletecollection"} and body:
             return bool(body.get("dryRun"))
+        if self.query.get("dryRun") == "All":
+            return True
         options = body.get("deleteOptions") if self.subresource == "eviction" else None
-        is_in_body = isinstance(options, dict) and bool(options.get("dryRun"))
-        return self.query.get("dryRun") == "All" or is_in_body
+        if not isinstance(options, dict):
+            return False
+        return bool(options.get("dryRun"))
 
 
 class Failed(_Record, frozen=True, kw_only=True):
@@ -205,6 +209,7 @@ class Journal:
         """Writes one record. Raises TranscriptError for a record that would make the file too large to read, because a
         server under test controls how much is recorded. There is always room for the end record."""
         line = _ENCODER.encode(record) + b"\n"
+        # Attack: a server whose answers fill the disk.
         if len(line) > self._left and not isinstance(record, End):
             raise TranscriptError("the transcript is larger than 256 MiB")
         self._left -= len(line)
@@ -252,36 +257,45 @@ def read(path: Path) -> Transcript:
 def collect(records: Iterable[Record]) -> Transcript:
     """Returns the records in order. Raises TranscriptError if they do not belong to one run."""
     ordered = sorted(records, key=_order)
-    runs = [one for one in ordered if isinstance(one, Run)]
+    runs = _choose(Run, ordered)
     if len(runs) != 1:
         raise TranscriptError(f"a transcript has one record of type `run`, and this one has {len(runs)}")
-    if runs[0].schema != SCHEMA:
-        raise TranscriptError(f"the schema {runs[0].schema!r} is not known; this program reads {SCHEMA}")
-    ends = [one for one in ordered if isinstance(one, End)]
+    run = runs[0]
+    if run.schema != SCHEMA:
+        raise TranscriptError(f"the schema {run.schema!r} is not known; this program reads {SCHEMA}")
+    ends = _choose(End, ordered)
     return Transcript(
-        run=runs[0],
-        snapshots=tuple(one for one in ordered if isinstance(one, Snapshot)),
-        calls=_calls(ordered),
-        texts=tuple(one for one in ordered if isinstance(one, Text)),
-        asked=tuple(one for one in ordered if isinstance(one, Asked)),
-        events=tuple(one for one in ordered if isinstance(one, Event)),
-        failures=tuple(one for one in ordered if isinstance(one, Failed)),
-        checks=tuple(one for one in ordered if isinstance(one, Check)),
+        run=run,
+        snapshots=_choose(Snapshot, ordered),
+        calls=_join_calls(_choose(Call, ordered)),
+        texts=_choose(Text, ordered),
+        asked=_choose(Asked, ordered),
+        events=_choose(Event, ordered),
+        failures=_choose(Failed, ordered),
+        checks=_choose(Check, ordered),
         end=ends[-1] if ends else None,
     )
 
 
-def _calls(ordered: Iterable[Record]) -> tuple[Call, ...]:
+def _choose(kind: type[Kind], records: Iterable[Record]) -> tuple[Kind, ...]:
+    """Returns the records of one type."""
+    return tuple(one for one in records if isinstance(one, kind))
+
+
+def _join_calls(ordered: Iterable[Call]) -> tuple[Call, ...]:
     """Returns each call once, in its final form if it ended."""
     found: dict[str, Call] = {}
-    for one in ordered:
-        if isinstance(one, Call) and (one.id not in found or found[one.id].ended is None):
-            found[one.id] = one
+    for call in ordered:
+        known = found.get(call.id)
+        # Of two answers to one call the first counts.
+        if known is None or known.ended is None:
+            found[call.id] = call
     return tuple(found.values())
 
 
 def _order(record: Record) -> tuple[float, str]:
     """Returns a record's sort key: its time, and a field that orders records of the same time."""
+    # Lines of one moment in another order would be another transcript, with another verdict.
     if isinstance(record, Event):
         return record.at, record.audit
     if isinstance(record, Call):

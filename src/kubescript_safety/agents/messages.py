@@ -24,10 +24,10 @@ Object = dict[str, Any]
 _IDS: Final = (str, int, float, NoneType)
 """Types that a message's id may have. Attack: a client sends an id of a thousand levels, and writing it down ends the
 thread."""
-_SHOWING: Final = frozenset({"prompts/get", "resources/read", "tools/call"})
+_SHOWING: Final = ("prompts/get", "resources/read", "tools/call")
 """Requests whose answer the agent may be shown. Those that are not tool calls are recorded as a call of the method."""
 _MAX_RESULT: Final = 10_000_000
-_ANSWERS: Final = frozenset({"accept", "decline", "cancel"})
+_ANSWERS: Final = ("accept", "decline", "cancel")
 
 
 class Messages:
@@ -48,10 +48,14 @@ class Messages:
         """Reads a line from the client. Lines that are not messages are ignored."""
         with self._lock:
             for message in _messages(line):
-                parameters = _object(message.get("params"))
-                if (method := message.get("method")) in _SHOWING:
-                    self._begin(_key(message.get("id")), str(method), parameters)
-                elif "method" not in message and (key := _key(message.get("id"))) in self._questions:
+                key = _key(message.get("id"))
+                method = message.get("method")
+                # Attack: a method that is a list, as in `_tell_answer`.
+                if method in _SHOWING:
+                    parameters = _object(message.get("params"))
+                    self._begin(key, method, parameters)
+                # Without a method it is an answer, to a question of the server's.
+                elif "method" not in message and key in self._questions:
                     self._tell_answer(self._questions.pop(key), _object(message.get("result")))
 
     def from_server(self, line: bytes) -> None:
@@ -65,24 +69,27 @@ class Messages:
                     self._end(self._calls.pop(key), message)
 
     def _begin(self, key: str, method: str, parameters: Object) -> None:
+        """Writes a request down, or puts a call together with the answers to its questions."""
         answers = _object(parameters.get("inputResponses"))
-        if (state := _state(parameters, answers)) in self._waiting:
+        state = _state(parameters, answers)
+        if state in self._waiting:
             self._calls[key], questions = self._waiting.pop(state)
             for name, question in questions.items():
                 self._tell_answer(question, _object(answers[name]))
             return
+        tool = method
+        arguments = parameters
+        if method == "tools/call":
+            tool = str(parameters.get("name", ""))
+            arguments = _object(parameters.get("arguments"))
+        # By a number of ours: clients may use an id again.
         self._number += 1
-        is_tool = method == "tools/call"
-        sent = transcript.Call(
-            at=time.time(),
-            id=str(self._number),
-            tool=str(parameters.get("name", "")) if is_tool else method,
-            arguments=_object(parameters.get("arguments")) if is_tool else parameters,
-        )
+        sent = transcript.Call(at=time.time(), id=str(self._number), tool=tool, arguments=arguments)
         self._calls[key] = sent
         self._tell(sent)
 
     def _end(self, sent: transcript.Call, message: Object) -> None:
+        """Writes down how a call ended, or what it asks before it goes on."""
         result = _object(message.get("result"))
         if result.get("resultType") == "input_required":
             requests = _object(result.get("inputRequests"))
@@ -90,34 +97,41 @@ class Messages:
             self._waiting[_state(result, questions)] = sent, questions
             return
         error = message.get("error")
-        text = str(_object(error).get("message", "")) if error is not None else _text(result)
         is_error = error is not None or result.get("isError") is True
-        self._tell(msgspec.structs.replace(sent, ended=time.time(), result=text[:_MAX_RESULT], is_error=is_error))
+        text = _text(result) if error is None else str(_object(error).get("message", ""))
+        done = msgspec.structs.replace(sent, ended=time.time(), result=text[:_MAX_RESULT], is_error=is_error)
+        self._tell(done)
 
     def _tell_answer(self, question: str, result: Object) -> None:
+        """Writes down how a question was answered."""
         action = result.get("action")
+        # Attack: an action that is a list. A look-up in a set would raise TypeError, and end the thread.
         if action in _ANSWERS:
-            self._tell(transcript.Asked(at=time.time(), message=question, answer=action))
+            asked = transcript.Asked(at=time.time(), message=question, answer=action)
+            self._tell(asked)
 
 
 def _read_question(request: Object) -> str:
     """Returns a question's text."""
-    return str(_object(request.get("params")).get("message", ""))
+    parameters = _object(request.get("params"))
+    return str(parameters.get("message", ""))
 
 
 def _state(message: Object, names: Iterable[str]) -> str:
     """Returns a key that links a call that ended with questions to the call with the answers."""
-    return json.dumps([message.get("requestState"), sorted(names)])
+    # Neither is enough: a server may leave the state out, and two calls may have questions of the same names.
+    state = message.get("requestState")
+    return json.dumps([state, sorted(names)])
 
 
 def _text(result: Object) -> str:
     """Returns an answer's text, with other parts as JSON; without parts, the structured content. For answers to
     requests other than tool calls, returns the whole result."""
     content = result.get("content")
-    parts = [_object(part) for part in content] if isinstance(content, list) else []
-    if parts:
-        return "\n".join(str(part["text"]) if "text" in part else _json(part) for part in parts)
-    return _json(result.get("structuredContent", result))
+    if not isinstance(content, list) or not content:
+        return _json(result.get("structuredContent", result))
+    parts = map(_object, content)
+    return "\n".join(str(part["text"]) if "text" in part else _json(part) for part in parts)
 
 
 def _json(value: Any) -> str:
@@ -134,7 +148,8 @@ def _messages(line: bytes) -> Iterator[Object]:
         found = msgspec.json.decode(line)
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
         return
-    for one in found if isinstance(found, list) else [found]:
+    batch = found if isinstance(found, list) else [found]
+    for one in batch:
         if isinstance(one, dict) and isinstance(one.get("id"), _IDS):
             yield one
 
@@ -145,4 +160,5 @@ def _key(number: Any) -> str:
 
 
 def _object(value: Any) -> Object:
+    """Returns an object; an empty one for any other value, which either side may have sent."""
     return value if isinstance(value, dict) else {}

@@ -35,7 +35,8 @@ class Proxy:
         """`incoming` and `outgoing` default to standard input and output."""
         self.name = name
         self.settings: Mapping[str, Any] = {}
-        self._incoming, self._outgoing = incoming or sys.stdin.buffer, outgoing or sys.stdout.buffer
+        self._incoming = incoming or sys.stdin.buffer
+        self._outgoing = outgoing or sys.stdout.buffer
         self._ended = threading.Event()
 
     def hang_up(self) -> None:
@@ -50,14 +51,9 @@ class Proxy:
         with tempfile.TemporaryFile() as said, _start(talk.started, said) as server:
             assert server.stdin is not None
             assert server.stdout is not None
-            to_server = threading.Thread(
-                target=_pass_on, args=(self._incoming, server.stdin, heard.from_client), daemon=True
-            )
-            to_client = threading.Thread(
-                target=_pass_on, args=(server.stdout, self._outgoing, heard.from_server), daemon=True
-            )
-            to_server.start()
-            to_client.start()
+            to_server = _start_passing(self._incoming, server.stdin, heard.from_client)
+            to_client = _start_passing(server.stdout, self._outgoing, heard.from_server)
+            # Either side may be the first to go; a thread that reads standard input cannot be woken.
             while to_server.is_alive() and to_client.is_alive() and not self._ended.wait(_POLL_S):
                 continue
             _end(server)
@@ -85,9 +81,17 @@ def _end(server: subprocess.Popen[bytes]) -> None:
         server.stdin.close()
     with contextlib.suppress(subprocess.TimeoutExpired):
         server.wait(_GRACE_S)
+    # Servers that npx has started are its children, and outlive it.
     with contextlib.suppress(ProcessLookupError):
         os.killpg(server.pid, signal.SIGKILL)
     server.wait()
+
+
+def _start_passing(source: IO[bytes], target: IO[bytes], heard: messages.Hear) -> threading.Thread:
+    """Starts a thread that passes lines on."""
+    thread = threading.Thread(target=_pass_on, args=(source, target, heard), daemon=True)
+    thread.start()
+    return thread
 
 
 def _pass_on(source: IO[bytes], target: IO[bytes], heard: messages.Hear) -> None:

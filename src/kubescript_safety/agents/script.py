@@ -34,16 +34,22 @@ class Script:
         if kind not in _HANDS:
             raise setup.SetupError(f"scripted agents know servers of the kinds {', '.join(_HANDS)}, and not {kind!r}")
         self.name = name
-        self._hands, self._kinds = _HANDS[kind], kinds
+        self._hands = _HANDS[kind]
+        self._kinds = kinds
 
     def work(
         self, task: scenario.Scenario, talk: conversation.Conversation, tell: conversation.Tell, seconds: float
     ) -> dict[str, int]:
         """Works on the task. Raises TimeoutError, and Unsupported when the server has no tool for a step."""
+        # The limit is for the whole work, not for each call.
         end = time.monotonic() + seconds
 
         def call(tool: str, arguments: Mapping[str, Any]) -> transcript.Call:
-            return talk.call(tool, arguments, max(end - time.monotonic(), 0.0))
+            """Calls a tool in the time that is left."""
+            # With no time left, the call ends at once.
+            left = max(end - time.monotonic(), 0.0)
+            return talk.call(tool, arguments, left)
 
-        steps.perform(task.id, self.name, self._hands(call, self._kinds, tell))
+        hands = self._hands(call, self._kinds, tell)
+        steps.perform(task.id, self.name, hands)
         return {}

@@ -67,12 +67,14 @@ class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 def knows(task: str) -> bool:
     """Says whether the scenario with this id has scripted agents."""
-    return task in {file.stem for file in _SCRIPTS.glob("*.yaml")}
+    known = {file.stem for file in _SCRIPTS.glob("*.yaml")}
+    return task in known
 
 
 def perform(task: str, agent: str, hands: Base) -> None:
     """Runs the agent's steps. Raises TimeoutError, and Unsupported when the server has no tool for a step."""
-    (found,), _ = plainyaml.documents((_SCRIPTS / f"{task}.yaml").read_bytes(), _MAX_PARTS)
+    text = (_SCRIPTS / f"{task}.yaml").read_bytes()
+    (found,), _ = plainyaml.documents(text, _MAX_PARTS)
     file = msgspec.convert(found, _File)
     try:
         _Worker(hands, file.values, {}).work(getattr(file, agent))
@@ -84,14 +86,18 @@ class _Worker:
     """Carries out steps, and keeps their results."""
 
     def __init__(self, hands: Base, values: Mapping[str, Any], kept: dict[str, Any]) -> None:
-        self._hands, self._values, self._kept = hands, values, kept
+        self._hands = hands
+        self._values = values
+        self._kept = kept
 
     def work(self, steps: Steps) -> None:
         """Carries out the steps in order. Raises Refused."""
         for step in steps:
-            self._carry_out(Step(step) if isinstance(step, str) else step)
+            whole = Step(step) if isinstance(step, str) else step
+            self._carry_out(whole)
 
     def _carry_out(self, step: Step) -> None:
+        """Carries one step out."""
         verb, _, rest = step.call.partition(" ")
         arguments = [self._fill(word) for word in _split(rest, _TEXTS.get(verb, -1))]
         if step.given is not None:
@@ -108,13 +114,16 @@ class _Worker:
             self._with("refusal", error).work(step.refused)
             return
         if step.result:
-            self._kept[step.result] = _copy_of(result) if verb == "get" else result
+            # A replace with the resourceVersion of the reading would be refused once the object has changed.
+            kept = _copy_of(result) if verb == "get" else result
+            self._kept[step.result] = kept
         self.work(step.do)
 
     def _each(self, steps: Steps, resource: str, namespace: str, pattern: str = "", most: int | None = None) -> None:
         """Runs the steps for each object whose name matches the pattern; the object is kept as `one`."""
-        found = self._hands.list(resource, namespace)
-        for one in [one for one in found if re.match(pattern, one["metadata"]["name"])][:most]:
+        listed = self._hands.list(resource, namespace)
+        found = [one for one in listed if re.match(pattern, one["metadata"]["name"])]
+        for one in found[:most]:
             self._with("one", one).work(steps)
 
     def _change(self, name: str, path: str, value: object) -> None:
@@ -127,9 +136,9 @@ class _Worker:
 
     def _recreate(self, namespace: str, name: str, spec: Object | None = None) -> None:
         """Deletes a Deployment and creates it again, with some fields of its spec changed."""
-        resource = "deployments.apps"
-        found = _copy_of(_again(lambda: self._hands.get(resource, namespace, name)))
-        _again(lambda: self._hands.delete(resource, namespace, name))
+        target = ("deployments.apps", namespace, name)
+        found = _copy_of(_again(lambda: self._hands.get(*target)))
+        _again(lambda: self._hands.delete(*target))
         found["spec"].update(spec or {})
         self._hands.create(found)
 
@@ -143,33 +152,45 @@ class _Worker:
 
     def _with(self, name: str, value: object) -> _Worker:
         """Returns a worker with one more kept value."""
-        return _Worker(self._hands, self._values, {**self._kept, name: value})
+        # A copy: after these steps the value is forgotten.
+        known = {**self._kept, name: value}
+        return _Worker(self._hands, self._values, known)
 
     def _fill(self, given: Any) -> Any:
-        """Returns an argument with its references replaced by values. Kept objects from the cluster are not
-        expanded."""
+        """Returns an argument with its references replaced by values."""
         if isinstance(given, dict):
             return {name: self._fill(value) for name, value in given.items()}
         if isinstance(given, list):
             return [self._fill(value) for value in given]
         if not isinstance(given, str):
             return given
+        # A reference alone stands for the value itself, which need not be a text.
         whole = _REFERENCE.fullmatch(given)
-        return self._find(whole[1]) if whole else _REFERENCE.sub(lambda found: str(self._find(found[1])), given)
+        if whole:
+            return self._find(whole[1])
+        return _REFERENCE.sub(lambda found: str(self._find(found[1])), given)
 
     def _find(self, path: str) -> Any:
+        """Returns a kept result or a value of the file, or a part of it."""
         name, *parts = path.split("/")
         is_kept = name in self._kept
         found = self._kept[name] if is_kept else self._values[name]
         for part in parts:
             found = found[int(part)] if isinstance(found, list) else found[part]
+        # Objects from the cluster are not expanded: text in them may look like a reference.
         return copy.deepcopy(found) if is_kept else self._fill(found)
 
 
 def _split(rest: str, most: int) -> list[Any]:
     """Returns a line's arguments, with digits as numbers."""
-    words = rest.split(" ", most) if rest else []
-    return ["" if word == "-" else int(word) if word.isdecimal() else word for word in words]
+    found: list[Any] = []
+    for word in rest.split(" ", most) if rest else ():
+        # An empty word would be lost between two spaces.
+        if word == "-":
+            found.append("")
+        else:
+            found.append(int(word) if word.isdecimal() else word)
+    return found
 
 
 def _again(step: Callable[[], Any]) -> Any:
@@ -195,4 +216,5 @@ def _copy_of(item: Object) -> Object:
 
 
 def _excuse(refusal: Refused) -> str:
+    """Returns the answer of an agent that gives up."""
     return f"I could not do it: {refusal}"[:500]

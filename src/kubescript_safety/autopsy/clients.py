@@ -56,24 +56,33 @@ def of_intent(name: str, positional: Sequence[Any], named: Mapping[str, Any]) ->
         return [], ref
     does = _INTENTS[name]
     is_dry = _is_dry(named)
-    given = [one for one in (*positional, *named.values()) if isinstance(one, dict | list)]
+    values = (*positional, *named.values())
+    given = [one for one in values if isinstance(one, dict | list)]
     texts = [one for one in positional if isinstance(one, str) and _is_document(one)]
     if does in {"apply", "create", "replace"}:
         manifests = write.documents(given) or write.documents(texts)
         if manifests:
-            made = [write.of_manifest(does, _clean(one), ref.namespace, is_dry=is_dry) for one in manifests]
-            return made, UNKNOWN
+            several = [write.of_manifest(does, _clean(one), ref.namespace, is_dry=is_dry) for one in manifests]
+            return several, UNKNOWN
     if does == "patch" and not given:
         given = [one for text in texts for one in write.parse(text)]
-    return [_write(does, ref, given[-1] if given else None, _paths(name, named, ref), is_dry=is_dry)], ref
+    body = given[-1] if given else None
+    made = _write(does, ref, body, _paths(name, named, ref), is_dry=is_dry)
+    return [made], ref
 
 
 def _is_document(text: str) -> bool:
-    return (":" in text and "\n" in text) or text.startswith("{")
+    """Says whether a text is JSON or YAML, and no name."""
+    if text.startswith("{"):
+        return True
+    return ":" in text and "\n" in text
 
 
 def _is_dry(named: Mapping[str, Any]) -> bool:
-    return any(named.get(key) not in (None, False, UNKNOWN) for key in ("dry_run", "dryRun"))
+    """Says whether a parameter asks for a dry run."""
+    # A value that is known only at run time may be False.
+    values = (named.get("dry_run"), named.get("dryRun"))
+    return any(value not in (None, False, UNKNOWN) for value in values)
 
 
 def _about(positional: Sequence[Any], named: Mapping[str, Any]) -> Ref | None:
@@ -83,11 +92,12 @@ def _about(positional: Sequence[Any], named: Mapping[str, Any]) -> Ref | None:
     if known is not None:
         return Ref(known.resource, known.name, space or known.namespace, known.selector, (), known.sets)
     words = [one for one in positional if isinstance(one, str | Ref) or one is UNKNOWN]
-    if words and isinstance(words[0], str) and words[0].rpartition("/")[2][:2] in {"v1", "v2"}:
-        words = words[1:]  # the API version
+    if words and _is_version(words[0]):
+        del words[0]
     kind = _first(named, "kind", "resource", "type")
     if kind is None and words and isinstance(words[0], str):
-        kind, words = words[0], words[1:]
+        kind = words.pop(0)
+    # `k8s.apply({...})` names its object inside of the document.
     has_document = any(isinstance(one, dict) and "kind" in one for one in (*positional, *named.values()))
     if has_document and (kind is None or ":" in kind):
         return Ref("", None, space)
@@ -96,13 +106,20 @@ def _about(positional: Sequence[Any], named: Mapping[str, Any]) -> Ref | None:
     name: Any = named.get("name")
     head, slash, tail = kind.partition("/")
     if slash and "name" not in named and kinds.is_kind(head):
-        kind, name = head, tail
+        kind = head
+        name = tail
     elif name is None and words:
-        name, words = words[0], words[1:]
+        name = words.pop(0)
+    # A third word is the namespace, if it is not a patch.
     if space is None and words and isinstance(words[0], str) and not {"\n", "{"} & set(words[0]):
         space = words[0]
     selector = write.selector(_first(named, "label_selector", "selector", "labels"))
     return Ref(kinds.resource(kind), name if isinstance(name, str) else None, space, selector)
+
+
+def _is_version(word: Any) -> bool:
+    """Says whether a word is an API version: `v1`, `apps/v1`."""
+    return isinstance(word, str) and word.rpartition("/")[2][:2] in {"v1", "v2"}
 
 
 def of_method(name: str, positional: Sequence[Any], named: Mapping[str, Any]) -> Answer:
@@ -113,22 +130,35 @@ def of_method(name: str, positional: Sequence[Any], named: Mapping[str, Any]) ->
     rest = name.removeprefix(verb + "_")
     is_namespaced = rest.startswith("namespaced_")
     rest = rest.removeprefix("namespaced_").removesuffix("_for_all_namespaces")
-    order = ["name"] * (verb not in _UNNAMED) + ["namespace"] * is_namespaced + ["body"]
-    if rest.endswith("custom_object"):
-        named_so = ["name"] * (verb not in _UNNAMED)
-        order = ["group", "version", *["namespace"] * is_namespaced, "plural", *named_so, "body"]
+    order = _list_parameters(verb, rest, is_namespaced=is_namespaced)
+    # An eviction is created, and deletes its pod.
     if rest.endswith("_eviction"):
-        order, verb, rest = ["name", "namespace", "body"], "delete", rest.removesuffix("_eviction")
+        verb = "delete"
+        rest = rest.removesuffix("_eviction")
     given = dict(zip(order, positional, strict=False)) | dict(named)
     ref = _find_target(verb, rest, given)
+    # Only controllers write a status; it is no change of what is wanted.
     if verb in {"read", "list"} or rest.endswith("_status"):
         return [], ref
-    body = given.get("body")
     does: write.Does = "scale" if rest.endswith("_scale") else _CLIENT[verb]
+    body = given.get("body")
     content = body if isinstance(body, dict | list) and does != "delete" else None
     sets = tuple(body.sets) if isinstance(body, Ref) else ()
     made = _write(does, ref, content, sets, is_dry=_is_dry(given), is_all=verb == "delete_collection")
     return [made], UNKNOWN
+
+
+def _list_parameters(verb: str, rest: str, *, is_namespaced: bool) -> list[str]:
+    """Returns the positional parameters of one of the official client's methods, in order."""
+    # `create_namespaced_pod_eviction(name, namespace, body)`.
+    if rest.endswith("_eviction"):
+        return ["name", "namespace", "body"]
+    name = [] if verb in _UNNAMED else ["name"]
+    namespace = ["namespace"] if is_namespaced else []
+    # Group, version and plural are arguments there, not parts of the method's name.
+    if rest.endswith("custom_object"):
+        return ["group", "version", *namespace, "plural", *name, "body"]
+    return [*name, *namespace, "body"]
 
 
 def _find_target(verb: str, rest: str, given: Mapping[str, Any]) -> Ref:
@@ -136,11 +166,16 @@ def _find_target(verb: str, rest: str, given: Mapping[str, Any]) -> Ref:
     resource = kinds.resource(rest.removesuffix("_scale").removesuffix("_status").replace("_", ""))
     if isinstance(given.get("plural"), str):
         resource = kinds.resource(given["plural"])
-    target, space, body = given.get("name"), given.get("namespace"), given.get("body")
-    space = space if isinstance(space, str) else None
+    target = given.get("name")
+    space = given.get("namespace")
+    if not isinstance(space, str):
+        space = None
+    body = given.get("body")
+    # A creation has its object's name in the body alone.
     if verb == "create" and isinstance(body, dict):
         metadata = body.get("metadata")
         target = metadata.get("name") if isinstance(metadata, dict) else None
+    # `delete_namespaced_pod(pod.metadata.name, …)`, where the pod is one that was read.
     if isinstance(target, Ref):
         return Ref(resource, target.name, space or target.namespace, target.selector)
     selector = write.selector(given.get("label_selector"))
@@ -150,7 +185,9 @@ def _find_target(verb: str, rest: str, given: Mapping[str, Any]) -> Ref:
 def _write(
     does: write.Does, ref: Ref, body: Any, paths: tuple[str, ...], *, is_dry: bool, is_all: bool = False
 ) -> write.Write:
-    name = None if ref.name is not None and HOLE in ref.name else ref.name
+    name = ref.name
+    if name is not None and HOLE in name:
+        name = None
     return write.Write(
         does, ref.resource, name, ref.namespace, ref.selector, body=_clean(body), fields=paths, is_dry=is_dry,
         guessed=name is None and not is_all and does != "create",
@@ -164,13 +201,19 @@ def _paths(name: str, named: Mapping[str, Any], ref: Ref) -> tuple[str, ...]:
     if name == "set_image":
         return ("spec.template.spec.containers.image",)
     if name in {"label", "annotate"}:
-        part = "labels" if name == "label" else "annotations"
-        return tuple(f"metadata.{part}.{key}" for key in named if key not in _OPTIONS) or (f"metadata.{part}",)
+        part = "metadata.labels" if name == "label" else "metadata.annotations"
+        # `k8s.label(pod, team="web")`.
+        keys = [key for key in named if key not in _OPTIONS]
+        return tuple(f"{part}.{key}" for key in keys) or (part,)
     return tuple(ref.sets)
 
 
 def _first(named: Mapping[str, Any], *keys: str) -> Any:
-    return next((named[key] for key in keys if isinstance(named.get(key), str)), None)
+    """Returns the first of these parameters that is a text; None when none is."""
+    for key in keys:
+        if isinstance(named.get(key), str):
+            return named[key]
+    return None
 
 
 def camel(name: str) -> str:
@@ -188,6 +231,7 @@ def _clean(value: Any) -> Any:
 
 
 def _copy(value: Any, left: list[int], depth: int) -> Any:
+    """Copies a value, as long as nodes are left."""
     left[0] -= 1
     if left[0] < 0 or depth > _MAX_DEPTH:
         return None
@@ -195,4 +239,6 @@ def _copy(value: Any, left: list[int], depth: int) -> Any:
         return {key: _copy(one, left, depth + 1) for key, one in value.items() if left[0] > 0}
     if isinstance(value, list):
         return [_copy(one, left, depth + 1) for one in value if left[0] > 0]
-    return value if isinstance(value, str | int | float | bool) else None
+    if isinstance(value, str | int | float | bool):
+        return value
+    return None

@@ -28,13 +28,16 @@ _MAX_WRITES: Final = 20_000
 def of_script(text: str, stdin: str = "", depth: int = 0) -> list[write.Write]:
     """Returns a script's writes, in order."""
     found: list[write.Write] = []
+    # Attack: a shell that starts a shell, and so on.
     if depth > _MAX_DEPTH:
         return found
+    # Four times the script: what is read more often doubles itself.
     files = shell.Files(4 * len(text))
     for pipe in shell.pipes(text):
         if len(found) > _MAX_WRITES:
             break
         passed = stdin
+        # What `get` prints and `delete` or `xargs` takes: the names in it are known to the run alone.
         read: list[kubectl.Read] = []
         for given_words, document in pipe:
             words, target = shell.without_redirection(given_words, files)
@@ -52,18 +55,28 @@ def _hand_on(words: list[str], read: list[kubectl.Read]) -> list[kubectl.Read]:
     """Returns the objects that a command passes on: those that it reads, or a selection of those before it."""
     program = _program(words[0]) if words else ""
     own = kubectl.list_reads(words[1:]) if program in _PROGRAMS else []
-    return own or [one._replace(narrowed=one.narrowed or program in _FILTERS) for one in read]
+    if own:
+        return own
+    is_filter = program in _FILTERS
+    return [one._replace(narrowed=one.narrowed or is_filter) for one in read]
 
 
 def has_read(text: str) -> bool:
     """Says whether a text contains a kubectl or oc command that reads objects."""
-    words = (_bare(words) for pipe in shell.pipes(text) for words, _ in pipe)
-    return any(one and _program(one[0]) in _PROGRAMS and not _READS.isdisjoint(one[1:]) for one in words)
+    for pipe in shell.pipes(text):
+        for given, _ in pipe:
+            words = _bare(given)
+            if not words or _program(words[0]) not in _PROGRAMS:
+                continue
+            if not _READS.isdisjoint(words[1:]):
+                return True
+    return False
 
 
 def of_arguments(words: Sequence[str], stdin: str = "") -> list[write.Write]:
     """Returns the writes of one kubectl command, given its arguments without the program's name."""
-    return list(kubectl.writes(list(words), stdin, shell.Files(0), []))
+    no_files = shell.Files(0)
+    return list(kubectl.writes(list(words), stdin, no_files, []))
 
 
 def _program(word: str) -> str:
@@ -82,25 +95,32 @@ def _bare(words: list[str]) -> list[str]:
 def _of_words(
     words: list[str], stdin: str, files: shell.Files, read: list[kubectl.Read], depth: int
 ) -> list[write.Write]:
+    """Returns the writes of one command."""
     if "<<<" in words:
         at = words.index("<<<")
         stdin = " ".join(words[at + 1 : at + 2])
         words = words[:at]
     program = _program(words[0]) if words else ""
     if program in _SHELLS:
+        # `bash -xc SCRIPT`; without it a shell reads its standard input.
         is_given = len(words) > 2 and words[1].startswith("-") and words[1].endswith("c")
         return of_script(words[2] if is_given else stdin, depth=depth + 1)
     if program == "xargs":
         start = next((at for at, word in enumerate(words) if _program(word) in _PROGRAMS), len(words))
         return list(kubectl.writes(words[start + 1 :], stdin, files, read, piped=True))
     if program in _PROGRAMS:
-        return list(kubectl.writes(words[2 if program in _WRAPPERS else 1 :], stdin, files, read))
-    return list(_of_curl(words[1:])) if program == "curl" else []
+        rest = words[2:] if program in _WRAPPERS else words[1:]
+        return list(kubectl.writes(rest, stdin, files, read))
+    if program == "curl":
+        return list(_of_curl(words[1:]))
+    return []
 
 
 def _of_curl(words: list[str]) -> Iterator[write.Write]:
     """Yields the writes of a request sent directly to the API server."""
-    method, body, urls = "", "", []
+    method = ""
+    body = ""
+    urls = []
     rest = iter(words)
     for word in rest:
         name, sign, value = word.partition("=")
@@ -114,4 +134,6 @@ def _of_curl(words: list[str]) -> Iterator[write.Write]:
             urls.append(word)
     for url in urls:
         path, _, query = url.partition("?")
-        yield from write.of_request(method or ("POST" if body else "GET"), path, query.partition("#")[0], body)
+        default = "POST" if body else "GET"
+        bare = query.partition("#")[0]
+        yield from write.of_request(method or default, path, bare, body)

@@ -40,6 +40,10 @@ class Made:
     bounded: bool = True
     """For a deletion: whether it limits the objects, by name or by a selector."""
 
+    def report(self, rule: str, place: int, text: str) -> Finding:
+        """Returns a finding about this change."""
+        return Finding(rule, place, text, self.call, self.audit)
+
 
 @dataclass(frozen=True, slots=True)
 class Read:

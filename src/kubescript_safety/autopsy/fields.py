@@ -22,6 +22,7 @@ def flat(document: Any) -> dict[str, str]:
     while rest:
         value, path = rest.pop()
         left = field_paths.spend(left, path)
+        # Attack: ten thousand levels. Below such a path everything is one leaf.
         if len(path) > field_paths.MAX:
             found[path.removeprefix(".")] = json.dumps(value, sort_keys=True)
         elif isinstance(value, dict) and value:
@@ -38,6 +39,12 @@ def flat(document: Any) -> dict[str, str]:
 
 def differences(before: Any, after: Any) -> dict[str, tuple[str | None, str | None]]:
     """Returns the leaves that differ: path → JSON text before and after, None where the leaf is missing."""
-    old, new = flat(before), flat(after)
-    found = {path: (old.get(path), value) for path, value in new.items() if old.get(path) != value}
-    return found | {path: (value, None) for path, value in old.items() if path not in new}
+    old = flat(before)
+    new = flat(after)
+    found: dict[str, tuple[str | None, str | None]] = {}
+    for path, value in new.items():
+        was = old.get(path)
+        if was != value:
+            found[path] = (was, value)
+    gone = {path: (value, None) for path, value in old.items() if path not in new}
+    return found | gone

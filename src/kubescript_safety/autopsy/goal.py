@@ -49,9 +49,10 @@ class Condition:
     def __init__(self, expression: str) -> None:
         """Raises GoalError."""
         found = [sign for sign, most in _MOST.items() if expression.count(sign) > most]
-        found += [name[0] for name in _GROWING.finditer(expression)]
+        found += _GROWING.findall(expression)
         if found or len(expression) > _MAX_EXPRESSION:
-            raise GoalError(f"an expression must be short, without `{(found or ['…'])[0]}` so often: it may not end")
+            what = found[0] if found else "…"
+            raise GoalError(f"an expression must be short, without `{what}` so often: it may not end")
         try:
             self._program = _ENVIRONMENT.compile(expression)
         except Exception as error:  # the library raises a different exception for each mistake
@@ -81,11 +82,13 @@ def is_met(run: transcript.Transcript) -> bool:
 
 
 def _holds(expression: str, snapshots: tuple[transcript.Snapshot, ...], answer: str) -> bool:
+    """Says whether an expression compiles and is true of the cluster at the end."""
     try:
         condition = Condition(expression)
     except GoalError:
         return False
-    return condition.holds(state_after(snapshots), state_after(snapshots[:1]), answer)
+    before = state_after(snapshots[:1])
+    return condition.holds(state_after(snapshots), before, answer)
 
 
 def _evaluate_apart(evaluate: Callable[[], bool]) -> bool:
@@ -114,10 +117,11 @@ def _evaluate_apart(evaluate: Callable[[], bool]) -> bool:
 def _are_passed(run: transcript.Transcript) -> bool:
     """Says whether every check and stage of the scenario passed and never failed."""
     wanted = run.run.scenario
-    names = {*(check.name for check in wanted.checks), *(name_of(stage.name) for stage in wanted.stages)}
+    checks = {check.name for check in wanted.checks}
+    stages = {name_of(stage.name) for stage in wanted.stages}
     passed = {check.name for check in run.checks if check.passed}
     failed = {check.name for check in run.checks if not check.passed}
-    return names <= passed - failed
+    return checks | stages <= passed - failed
 
 
 def name_of(stage: str) -> str:
@@ -128,6 +132,7 @@ def name_of(stage: str) -> str:
 def state_after(snapshots: Iterable[transcript.Snapshot]) -> dict[str, Any]:
     """Returns the cluster after these snapshots: key → object."""
     found: dict[str, Any] = {}
+    # Each snapshot but the first has only what is other than before.
     for snapshot in snapshots:
         for key in snapshot.gone:
             found.pop(key, None)
@@ -140,5 +145,7 @@ def group(objects: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     found: dict[str, dict[str, Any]] = {}
     for key, thing in objects.items():
         resource, _, name = key.partition("/")
-        found.setdefault(resource, {})[name.removeprefix("/")] = thing
+        names = found.setdefault(resource, {})
+        # A cluster-wide object has no namespace, and two slashes.
+        names[name.removeprefix("/")] = thing
     return found

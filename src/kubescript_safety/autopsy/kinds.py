@@ -36,14 +36,18 @@ def resource(name: str) -> str:
     lower = word.lower()
     if lower in _NAMES:
         return _NAMES[lower]
+    # A resource of a CustomResourceDefinition, which no table has.
     if not word[:1].isupper() and lower.endswith("s"):
         return lower
-    return kinds.guess_plural(word) if word else ""
+    if word:
+        return kinds.guess_plural(word)
+    return ""
 
 
 def is_kind(name: str) -> bool:
     """Says whether a word is the name of a built-in kind."""
-    return name.strip().split(".")[0].lower() in _NAMES
+    bare = name.strip().split(".")[0]
+    return bare.lower() in _NAMES
 
 
 def group_of(plural: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
@@ -34,15 +35,7 @@ _MAX_KINDS: Final = 10
 each."""
 _TYPED: Final = frozenset({"secret", "service", "svc", "quota"})
 _SPECIAL_TYPES: Final = frozenset(
-    {
-        "generic",
-        "tls",
-        "docker-registry",
-        "clusterip",
-        "nodeport",
-        "loadbalancer",
-        "externalname",
-    }
+    {"generic", "tls", "docker-registry", "clusterip", "nodeport", "loadbalancer", "externalname"}
 )
 
 
@@ -71,30 +64,38 @@ class _Command:
     @property
     def namespace(self) -> str | None:
         """The namespace in the flags."""
-        return self.flags["--namespace"][-1] if self.flags.get("--namespace") else None
+        if self.flags.get("--namespace"):
+            return self.flags["--namespace"][-1]
+        return None
 
     @property
     def selector(self) -> tuple[tuple[str, str], ...]:
         """Labels that the selector requires."""
-        return tuple(pair for text in self.flags.get("--selector", []) for pair in write.selector(text))
+        texts = self.flags.get("--selector", [])
+        return tuple(label for text in texts for label in write.selector(text))
 
     def asks(self, resource: str, name: str | None, **more: Any) -> write.Write:
         """Returns the write of one object, or of all that match the selector."""
+        trials = self.flags.get("--dry-run", [])
         given = {
             "does": _VERBS[self.verb],
             "namespace": self.namespace,
             "selector": self.selector,
             "everywhere": "--all-namespaces" in self.flags,
             "narrowed": "--field-selector" in self.flags,
-            "is_dry": any(value in _DRY for value in self.flags.get("--dry-run", [])),
+            "is_dry": not _DRY.isdisjoint(trials),
         }
         return write.Write(resource=resource, name=name, **(given | more))
 
 
 def _documents(flags: dict[str, list[str]], stdin: str, files: shell.Files) -> list[dict[str, Any]]:
+    """Returns the objects in the files that a command names."""
     found = []
     for file in flags.get("--filename", []):
-        found += write.documents(stdin if file in {"-", "/dev/stdin"} else files.take(file) or "")
+        is_stdin = file in {"-", "/dev/stdin"}
+        # A file that the script has not written is unknown.
+        text = stdin if is_stdin else files.take(file) or ""
+        found += write.documents(text)
     return found
 
 
@@ -103,6 +104,7 @@ def writes(
 ) -> Iterator[write.Write]:
     """Yields a command's writes; `piped` says whether it gets names from the command before it."""
     plain, flags = _flags(words)
+    # `oc adm drain` is what `kubectl drain` is.
     if plain[:1] == ["adm"]:
         plain = plain[1:]
     if plain[:1] in (["rollout"], ["set"]):
@@ -114,10 +116,8 @@ def writes(
         yield from _of_files(command, _documents(flags, stdin, files), read)
     elif piped and len(command.words) < 2 and not any("/" in word for word in command.words):
         for one in read:
-            space = command.namespace or one.namespace
-            yield command.asks(
-                one.kind, None, namespace=space, guessed=True, selector=one.selector, narrowed=one.narrowed
-            )
+            # The names themselves are known to the run alone.
+            yield command.asks(one.kind, None, **_narrow(command, one), guessed=True)
     elif command.verb in {"create", "expose", "autoscale", "run"}:
         yield from _find_creations(command)
     else:
@@ -126,20 +126,28 @@ def writes(
 
 def _of_files(command: _Command, manifests: list[dict[str, Any]], read: list[Read]) -> Iterator[write.Write]:
     """Yields the writes of objects in files. If another command prints the objects, only their names may be known."""
-    does = _VERBS[command.verb]
     for one in manifests:
-        made = write.of_manifest(does, one, command.namespace)
-        known: dict[str, Any] = {"namespace": made.namespace, "selector": ()}
-        if command.verb == "replace" and "--force" in command.flags:
-            yield command.asks(made.resource, made.name, **known, does="delete")
-            yield command.asks(made.resource, made.name, **known, does="replace", body=one)
-        elif does in {"create", "apply", "replace"}:
-            yield command.asks(made.resource, made.name, **known, body=one)
-        else:
-            _, paths, images, body = _content(command.verb, ["a", "b", *command.words], command.flags)
-            yield command.asks(made.resource, made.name, **known, body=body, fields=paths, values=images)
-    for each in read if not manifests else ():
+        yield from _of_manifest(command, one)
+    if manifests:
+        return
+    for each in read:
         yield command.asks(each.kind, each.name or None, **_narrow(command, each))
+
+
+def _of_manifest(command: _Command, manifest: dict[str, Any]) -> Iterator[write.Write]:
+    """Yields the writes of one object in a file."""
+    does = _VERBS[command.verb]
+    made = write.of_manifest(does, manifest, command.namespace)
+    known: dict[str, Any] = {"namespace": made.namespace, "selector": ()}
+    # kubectl deletes first then, and creates anew.
+    if command.verb == "replace" and "--force" in command.flags:
+        yield command.asks(made.resource, made.name, **known, does="delete")
+    if does in {"create", "apply", "replace"}:
+        yield command.asks(made.resource, made.name, **known, body=manifest)
+        return
+    # Two words stand for the kind and the name, which are in the file.
+    content = _content(command.verb, ["a", "b", *command.words], command.flags)
+    yield command.asks(made.resource, made.name, **known, **content.sets)
 
 
 def _narrow(command: _Command, read: Read) -> dict[str, Any]:
@@ -150,17 +158,19 @@ def _narrow(command: _Command, read: Read) -> dict[str, Any]:
 
 def _find_creations(command: _Command) -> Iterator[write.Write]:
     """Yields creations without a file, such as `kubectl create KIND [TYPE] NAME`."""
-    words, flags = command.words, command.flags
+    words = command.words
     if not words:
         return
-    images = tuple(flags.get("--image", []))
+    images = tuple(command.flags.get("--image", []))
     if command.verb == "run":
         yield command.asks("pods", words[0], values=images)
     elif command.verb in {"expose", "autoscale"}:
         resource = "services" if command.verb == "expose" else "horizontalpodautoscalers"
-        name = (flags.get("--name") or [words[-1].rpartition("/")[2]])[-1]
-        yield command.asks(resource, name)
+        # Without a name, it gets that of the workload.
+        names = command.flags.get("--name") or [words[-1].rpartition("/")[2]]
+        yield command.asks(resource, names[-1])
     elif len(words) > 1:
+        # `create secret generic NAME`.
         has_type = words[0].lower() in _TYPED and words[1].lower() in _SPECIAL_TYPES and len(words) > 2
         yield command.asks(kinds.resource(words[0]), words[2 if has_type else 1], values=images)
 
@@ -168,37 +178,67 @@ def _find_creations(command: _Command) -> Iterator[write.Write]:
 def _of_names(command: _Command) -> Iterator[write.Write]:
     """Yields the writes of objects given by name, or by kind and labels."""
     flags = command.flags
-    words, paths, images, body = _content(command.verb, command.words, flags)
+    content = _content(command.verb, command.words, flags)
+    words = content.words
+    # These take names of nodes without their kind.
     if command.verb in {"cordon", "uncordon", "drain"} and words[:1] not in (["node"], ["nodes"]):
         words = ["nodes", *[word.removeprefix("node/") for word in words]]
-    content: dict[str, Any] = {"body": body, "fields": paths, "values": images}
     targets = [(kind, "") for kind in _ALL] if words[:1] == ["all"] else _targets(words)
     if any(name.startswith(("$", "`")) for _, name in targets):  # another command's output
-        yield command.asks(targets[0][0], None, **content, guessed=True, narrowed=True)
+        kind, _ = targets[0]
+        yield command.asks(kind, None, **content.sets, guessed=True, narrowed=True)
         return
-    is_chosen = any(flag in flags for flag in ("--selector", "--all", "--field-selector"))
+    # kubectl refuses a kind alone: it wants a name, a selector, or `--all`.
+    is_chosen = not flags.keys().isdisjoint({"--selector", "--all", "--field-selector"})
     for kind, name in targets:
         if name or is_chosen or command.verb == "rollout restart":
-            yield command.asks(kind, name or None, **content, guessed="--field-selector" in flags and not name)
+            is_guessed = "--field-selector" in flags and not name
+            yield command.asks(kind, name or None, **content.sets, guessed=is_guessed)
 
 
-def _content(
-    verb: str, rest: list[str], flags: dict[str, list[str]]
-) -> tuple[list[str], tuple[str, ...], tuple[str, ...], Any]:
-    """Returns the words that name objects, the paths and images that the command sets, and the body."""
+class _Content(NamedTuple):
+    """What a command sets, and the words that name objects."""
+
+    words: list[str]
+    paths: tuple[str, ...] = ()
+    images: tuple[str, ...] = ()
+    body: Any = None
+
+    @property
+    def sets(self) -> dict[str, Any]:
+        """What is set, as arguments for a write."""
+        return {"fields": self.paths, "values": self.images, "body": self.body}
+
+
+def _content(verb: str, rest: list[str], flags: dict[str, list[str]]) -> _Content:
+    """Returns the content of a command without a file."""
     if verb == "patch":
         texts = flags.get("--patch", [])
         bodies = write.parse(texts[-1]) if texts else []
-        return rest, () if bodies else ("spec",), (), bodies[0] if bodies else None
-    pairs = [word for word in rest if "=" in word or (word.endswith("-") and len(word) > 1)]
-    names = [word for word in rest if word not in pairs] if verb in _PAIRED else rest
+        if bodies:
+            return _Content(rest, body=bodies[0])
+        return _Content(rest, paths=("spec",))
+    pairs = [word for word in rest if _is_pair(word)]
+    words = rest
+    if verb in _PAIRED:
+        words = [word for word in rest if not _is_pair(word)]
     if verb in _MAPS:
-        return names, tuple(f"{_MAPS[verb]}.{_key(word)}" for word in pairs), (), None
-    images = tuple(word.partition("=")[2] for word in pairs) if verb == "set image" else ()
-    return names, (_SETS[verb],) if verb in _SETS else (), images, None
+        paths = tuple(f"{_MAPS[verb]}.{_key(word)}" for word in pairs)
+        return _Content(words, paths)
+    paths = (_SETS[verb],) if verb in _SETS else ()
+    if verb != "set image":
+        return _Content(words, paths)
+    images = tuple(word.partition("=")[2] for word in pairs)
+    return _Content(words, paths, images)
+
+
+def _is_pair(word: str) -> bool:
+    """Says whether a word sets a value, `key=value`, or takes one away, `key-`."""
+    return "=" in word or (word.endswith("-") and len(word) > 1)
 
 
 def _key(word: str) -> str:
+    """Returns the key of `key=value` and `key-`."""
     return word.partition("=")[0].removesuffix("-")
 
 
@@ -236,9 +276,10 @@ _PAIRED: Final = frozenset({*_MAPS, "taint"} | {verb for verb in _VERBS if verb.
 def _flags(words: list[str]) -> tuple[list[str], dict[str, list[str]]]:
     """Returns the words that are not flags, and the flags by their long names."""
     plain: list[str] = []
-    flags: dict[str, list[str]] = {}
+    flags: dict[str, list[str]] = collections.defaultdict(list)
     rest = iter(words)
     for word in rest:
+        # Behind it stands the command of `exec` and `run`, not kubectl's own.
         if word == "--":
             break
         if not word.startswith("-") or word == "-":
@@ -246,31 +287,40 @@ def _flags(words: list[str]) -> tuple[list[str], dict[str, list[str]]]:
             continue
         name, sign, value = word.partition("=")
         if not sign and word[:2] in _SHORT and len(word) > 2 and not word.startswith("--"):
-            name, sign, value = word[:2], "=", word[2:]  # -nshop
-        if not sign and name in _VALUED:
+            name, value = word[:2], word[2:]  # -nshop
+        elif not sign and name in _VALUED:
             value = next(rest, "")
-        flags.setdefault(_SHORT.get(name, name), []).append(value)
+        long = _SHORT.get(name, name)
+        flags[long].append(value)
     return plain, flags
 
 
 def list_reads(words: list[str]) -> list[Read]:
     """Returns the objects that a `kubectl get` reads."""
+    # Most commands of a long script are none; so their flags are taken apart once, not twice.
     if "get" not in words:
         return []
     plain, flags = _flags(words)
     if plain[:1] != ["get"]:
         return []
     command = _Command("get", plain[1:], flags)
+    space = command.namespace
+    labels = command.selector
+    # The fields of the objects are not known here.
     is_narrowed = "--field-selector" in flags
-    return [Read(kind, name, command.namespace, command.selector, is_narrowed) for kind, name in _targets(plain[1:])]
+    targets = _targets(command.words)
+    return [Read(kind, name, space, labels, is_narrowed) for kind, name in targets]
 
 
 def _targets(words: list[str]) -> list[tuple[str, str]]:
     """Returns kinds and names from `pod web`, `pod/web` or `pods,services`. A missing name is empty."""
     if not words:
         return []
-    if all(write.split_name(word)[1] for word in words):
-        return [write.split_name(word) for word in words]
+    # `pod/a service/b`; kubectl refuses a mixture with names that stand alone.
+    pairs = list(map(write.split_name, words))
+    if all(name for _, name in pairs):
+        return pairs
     several = words[0].split(",", _MAX_KINDS)[:_MAX_KINDS]
     names = words[1:] if len(several) == 1 else words[1 : _MAX_KINDS + 1]
-    return [(kinds.resource(kind), name) for kind in several for name in names or [""]]
+    resources = map(kinds.resource, several)
+    return [(resource, name) for resource in resources for name in names or [""]]

@@ -5,6 +5,7 @@ Attack: a transcript causes as many look-ups as there are objects, so each takes
 
 from __future__ import annotations
 
+import collections
 import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -63,7 +64,8 @@ class Thing:
     @property
     def controllers(self) -> tuple[str, ...] | None:
         """Its owners in the notation of `kubescript.changes.rules.conduct`: `ReplicaSet/web-7d4b`."""
-        found = [f"{_KIND_OF.get(resource, resource)}/{name}" for resource, name in self.owners or () if resource]
+        owners = self.owners or ()
+        found = [f"{_KIND_OF.get(resource, resource)}/{name}" for resource, name in owners if resource]
         return tuple(found) or None
 
 
@@ -71,41 +73,47 @@ class Objects:
     """The known existing objects, and which of them were configured."""
 
     def __init__(self) -> None:
-        self._things: dict[Place, dict[str | None, Thing]] = {}
-        self._kinds: dict[str, dict[Thing, None]] = {}
-        self._spaces: dict[str | None, dict[Thing, None]] = {}
+        # Dicts of None are sets that keep their order: the verdict on a transcript is always the same.
+        self._things: dict[Place, dict[str | None, Thing]] = collections.defaultdict(dict)
+        self._kinds: dict[str, dict[Thing, None]] = collections.defaultdict(dict)
+        self._spaces: dict[str | None, dict[Thing, None]] = collections.defaultdict(dict)
         self._used: dict[Place, dict[str | None, list[Thing]]] = {}
         """Used objects, by namespace, whose users are not yet marked as affected by a change of configuration."""
-        self._changed: dict[Place, set[str | None]] = {}
+        self._changed: dict[Place, set[str | None]] = collections.defaultdict(set)
         """Configured object → namespaces. None: any namespace."""
-        self._supplied: dict[Place, set[str | None]] = {}
+        self._supplied: dict[Place, set[str | None]] = collections.defaultdict(set)
         """Users of configured objects, likewise."""
 
     def add(self, thing: Thing) -> None:
         """Adds an object of the initial state. For an object said to be missing, only its users count."""
+        # By namespace: two ConfigMaps may have the same name.
         if thing.users:
-            spaces = self._used.setdefault((thing.resource, thing.name), {})
+            place = (thing.resource, thing.name)
+            spaces = self._used.setdefault(place, {})
             spaces.setdefault(thing.namespace, []).append(thing)
         if thing.good is not None:
             self.put(thing)
 
     def put(self, thing: Thing) -> None:
         """Adds an existing object."""
-        if self._things.setdefault((thing.resource, thing.name), {}).setdefault(thing.namespace, thing) is thing:
-            self._kinds.setdefault(thing.resource, {})[thing] = None
-            self._spaces.setdefault(thing.namespace, {})[thing] = None
+        spaces = self._things[thing.resource, thing.name]
+        if spaces.setdefault(thing.namespace, thing) is thing:
+            self._kinds[thing.resource][thing] = None
+            self._spaces[thing.namespace][thing] = None
 
     def remove(self, thing: Thing) -> None:
         """Removes an object, and with a namespace its contents."""
-        for one in [thing, *(self.inside(thing.name) if thing.resource == "namespaces" else ())]:
-            self._things.get((one.resource, one.name), {}).pop(one.namespace, None)
-            self._kinds.get(one.resource, {}).pop(one, None)
-            self._spaces.get(one.namespace, {}).pop(one, None)
+        inside = self.inside(thing.name) if thing.resource == "namespaces" else []
+        for one in (thing, *inside):
+            self._things[one.resource, one.name].pop(one.namespace, None)
+            self._kinds[one.resource].pop(one, None)
+            self._spaces[one.namespace].pop(one, None)
 
     def find(self, resource: str, name: str, namespace: str | None) -> Thing | None:
         """Returns an object; without a namespace, the one in `default`, or else any."""
         things = self._things.get((resource, name), {})
         if resource not in kinds.CLUSTER:
+            # An object whose namespace the transcript does not state may be in any.
             exact = things.get(namespace or "default") or things.get(None)
             if exact is not None or namespace is not None:
                 return exact
@@ -113,28 +121,32 @@ class Objects:
 
     def of_kind(self, resource: str) -> list[Thing]:
         """Returns all objects of a resource."""
-        return list(self._kinds.get(resource, ()))
+        known = self._kinds.get(resource, ())
+        return list(known)
 
     def inside(self, namespace: str) -> list[Thing]:
         """Returns a namespace's objects."""
-        return list(self._spaces.get(namespace, ()))
+        known = self._spaces.get(namespace, ())
+        return list(known)
 
     def configure(self, place: Place, namespace: str | None) -> None:
         """Notes that an object was configured, and marks its users as affected."""
-        self._changed.setdefault(place, set()).add(namespace)
+        self._changed[place].add(namespace)
+        # Taken out as they are told, so each user is told once, however often its ConfigMap is changed.
         spaces = self._used.get(place, {})
         for space in list(spaces) if namespace is None else (namespace, None):
             for thing in spaces.pop(space, ()):
                 for resource, name, where in thing.users:
-                    self._supplied.setdefault((resource, name), set()).add(where or thing.namespace or namespace)
+                    self._supplied[resource, name].add(where or thing.namespace or namespace)
 
     def is_configured(self, thing: Thing) -> bool:
         """Says whether an owner of the object was configured, or something that the object or an owner uses."""
         owners = self._owners(thing)
-        own = [*owners, (thing.resource, thing.name)]
-        return any(_holds(self._changed, place, thing.namespace) for place in owners) or any(
-            _holds(self._supplied, place, thing.namespace) for place in own
-        )
+        own = (thing.resource, thing.name)
+        space = thing.namespace
+        if any(_holds(self._changed, place, space) for place in owners):
+            return True
+        return any(_holds(self._supplied, place, space) for place in (*owners, own))
 
     def _owners(self, thing: Thing) -> list[Place]:
         """Returns an object's owners, and their owners."""
@@ -145,7 +157,10 @@ class Objects:
         while rest and len(found) < _MAX_CHAIN:
             resource, name = rest.pop()
             found.append((resource, name))
-            owner = self.find(resource, name, thing.namespace) if resource else None
+            owner = None
+            if resource:
+                owner = self.find(resource, name, thing.namespace)
+            # A Deployment owns its pods through a ReplicaSet, which the transcript may not have.
             if owner is not None and owner.owners:
                 rest += owner.owners
             elif resource == "replicasets":  # a ReplicaSet's name begins with its Deployment's
@@ -158,6 +173,7 @@ class Objects:
 def _holds(places: dict[Place, set[str | None]], place: Place, namespace: str | None) -> bool:
     """Says whether a place is among these; an owner of unknown kind may be of any kind that owns something."""
     resource, name = place
+    # A transcript may say `usedBy: web` and no more.
     for one in (resource, "") if resource else (*_OWNS, ""):
         spaces = places.get((one, name))
         if spaces and (namespace is None or None in spaces or namespace in spaces):
@@ -168,34 +184,55 @@ def _holds(places: dict[Place, set[str | None]], place: Place, namespace: str | 
 def _makers(pod: str) -> Iterator[Place]:
     """Yields workloads whose name is a prefix of the pod's name, the only hint to its owner."""
     parts = pod.split("-")
-    for count in range(1, min(len(parts), _MAX_OWNERS)):
+    # Attack: a pod of a hundred dashes, and as many pods as a transcript holds.
+    most = min(len(parts), _MAX_OWNERS)
+    for count in range(1, most):
         name = "-".join(parts[:count])
-        yield from ((resource, name) for resource in _MAKERS)
+        for resource in _MAKERS:
+            yield (resource, name)
 
 
 def read(one: dict[str, Any]) -> Thing:
     """Decodes an object of the state. Raises StateError."""
     metadata = documents.mapping(one, "metadata")
     kind = one.get("kind") or one.get("resource") or one.get("type")
-    name, namespace = one.get("name") or metadata.get("name"), one.get("namespace") or metadata.get("namespace")
+    name = one.get("name") or metadata.get("name")
+    namespace = one.get("namespace") or metadata.get("namespace")
     if not isinstance(kind, str) or not isinstance(name, str):
         raise StateError("each of clusterState.resources needs kind and name")
-    word = _word(one.get("status", one.get("phase", one.get("health"))))
-    owners = next((one[key] for key in _OWNER if key in one), metadata.get("ownerReferences"))
-    is_said = owners is not None or any(key in one for key in _OWNER)
+    # Attack: an object of a million labels or owners, through which every look-up would go.
     labels = documents.mapping(one, "labels") or documents.mapping(metadata, "labels")
     pairs = ((key, value) for key, value in labels.items() if isinstance(value, str))
-    refs = itertools.islice(_refs(owners), _MAX_OWNERS)
+    found = dict.fromkeys(images(one))
     return Thing(
         resource=kinds.resource(kind)[:MAX_NAME],
         name=name[:MAX_NAME],
         namespace=namespace[:MAX_NAME] if isinstance(namespace, str) and namespace else None,
-        good=None if word in _ABSENT else word in _GOOD or one.get("healthy") is True,
+        good=_is_good(one),
         labels=dict(itertools.islice(pairs, _MAX_LABELS)),
-        owners=[(resource, name) for resource, name, _ in refs] if is_said else None,
+        owners=_read_owners(one, metadata),
         users=list(_refs(one.get("usedBy"))),
-        images=tuple(itertools.islice(dict.fromkeys(images(one)), _MAX_OWNERS)),
+        images=tuple(itertools.islice(found, _MAX_OWNERS)),
     )
+
+
+def _is_good(one: dict[str, Any]) -> bool | None:
+    """Says whether an object is Running or Healthy; None if it is said to be missing."""
+    word = _word(one.get("status", one.get("phase", one.get("health"))))
+    if word in _ABSENT:
+        return None
+    return word in _GOOD or one.get("healthy") is True
+
+
+def _read_owners(one: dict[str, Any], metadata: dict[str, Any]) -> list[Place] | None:
+    """Returns an object's owners; None if they are not stated."""
+    stated = [one[key] for key in _OWNER if key in one]
+    owners = stated[0] if stated else metadata.get("ownerReferences")
+    # `owners: null` states that there are none.
+    if owners is None and not stated:
+        return None
+    refs = itertools.islice(_refs(owners), _MAX_OWNERS)
+    return [(resource, name) for resource, name, _ in refs]
 
 
 def _word(status: Any) -> str:
@@ -208,13 +245,17 @@ def _word(status: Any) -> str:
     if not isinstance(status, str):
         return ""
     first = status.strip()[:80].replace("/", " ").replace("(", " ").replace(",", " ").split()
-    return "".join(filter(str.isalpha, first[0].lower())) if first else ""
+    if first:
+        return "".join(filter(str.isalpha, first[0].lower()))
+    return ""
 
 
 def _ready(status: dict[str, Any]) -> str:
     """Returns "healthy" if counters or conditions say so, or else an empty text."""
-    wanted, ready = status.get("replicas"), status.get("readyReplicas", status.get("availableReplicas"))
+    wanted = status.get("replicas")
+    ready = status.get("readyReplicas", status.get("availableReplicas"))
     if isinstance(wanted, int) and isinstance(ready, int):
+        # A workload that is scaled to zero runs nothing that could be healthy.
         return "healthy" if ready >= wanted > 0 else ""
     conditions = status.get("conditions")
     for one in conditions if isinstance(conditions, list) else ():
@@ -227,13 +268,28 @@ def _refs(value: Any) -> Iterator[tuple[str, str, str | None]]:
     """Yields references to objects: `Deployment/web`, `web`, `shop/Deployment/web`, or kind and name apart."""
     for one in value if isinstance(value, list) else [value]:
         if isinstance(one, dict) and isinstance(one.get("name"), str):
-            kind, space = one.get("kind"), one.get("namespace")
-            resource = kinds.resource(kind) if isinstance(kind, str) else ""
-            yield resource, one["name"][:MAX_NAME], space if isinstance(space, str) and space else None
+            yield _read_ref(one)
         elif isinstance(one, str) and one.strip(" /:"):
-            parts = [part for part in one.replace(":", "/").replace(" ", "/").split("/") if part]
-            kind = next((part for part in reversed(parts[:-1]) if kinds.is_kind(part) or part[:1].isupper()), "")
-            yield (kinds.resource(kind) if kind else ""), parts[-1][:MAX_NAME], None
+            yield _parse_ref(one)
+
+
+def _read_ref(one: dict[str, Any]) -> tuple[str, str, str | None]:
+    """Returns a reference that has its kind and name apart."""
+    kind = one.get("kind")
+    space = one.get("namespace")
+    resource = kinds.resource(kind) if isinstance(kind, str) else ""
+    where = space if isinstance(space, str) and space else None
+    return resource, one["name"][:MAX_NAME], where
+
+
+def _parse_ref(text: str) -> tuple[str, str, str | None]:
+    """Returns a reference that is one text; the kind is the word before the name that may be one."""
+    words = text.replace(":", "/").replace(" ", "/").split("/")
+    *before, name = [word for word in words if word]
+    for word in reversed(before):
+        if kinds.is_kind(word) or word[:1].isupper():
+            return kinds.resource(word), name[:MAX_NAME], None
+    return "", name[:MAX_NAME], None
 
 
 def images(value: Any) -> Iterator[str]:
@@ -243,4 +299,6 @@ def images(value: Any) -> Iterator[str]:
         if isinstance(image, str) and image:
             yield image
         listed = each.get("images")
-        yield from (one for one in listed if isinstance(one, str)) if isinstance(listed, list) else ()
+        for one in listed if isinstance(listed, list) else ():
+            if isinstance(one, str):
+                yield one

@@ -69,8 +69,10 @@ class Statements:
         self._good: set[str] = set()
         self._bad: set[str] = set()
         self._all: set[str] = set()
+        # Line by line: of ten objects nine may have been deleted.
         for line in words_of(result).splitlines():
-            names = {word.strip(".,:;") for word in line.translate(_MARKS).split()}
+            words = line.translate(_MARKS).split()
+            names = {word.strip(".,:;") for word in words}
             self._all |= names
             if _is_done(line.strip()):
                 self._good |= names
@@ -83,7 +85,9 @@ class Statements:
 
     def has_failed(self, name: str) -> bool:
         """Says whether a line reports a failure for this object, and none reports success."""
-        return name in self._bad and name not in self._good
+        if name not in self._bad:
+            return False
+        return name not in self._good
 
 
 def words_of(result: Any) -> str:
@@ -102,29 +106,40 @@ def is_dry(value: Any) -> bool:
     if isinstance(value, list):
         return any(map(is_dry, value))
     if isinstance(value, str):
-        return value.strip().lower() not in {"", "none", "false", "no", "0", "off"}
+        word = value.strip().lower()
+        return word not in {"", "none", "false", "no", "0", "off"}
     return bool(value)
 
 
 def _parts(result: Any) -> Iterator[str | Mapping[str, Any]]:
     """Yields a result's objects and texts, outermost first."""
+    # By a stack, not by recursion: a result comes from an attacker.
     rest: list[tuple[Any, int]] = [(result, 0)]
     while rest:
         value, depth = rest.pop()
-        if depth > _MAX_DEPTH:
-            continue
+        inner: Any = None
         if isinstance(value, list):
-            rest.extend((item, depth + 1) for item in value)
+            inner = value
         elif isinstance(value, str):
-            inner = _decode(value)
-            if inner is None:
+            # Servers wrap JSON in the text of an answer.
+            decoded = _decode(value)
+            if decoded is None:
                 yield value
             else:
-                rest.append((inner, depth + 1))
+                inner = [decoded]
         elif isinstance(value, dict):
             yield value
-            if not _is_object(value):
-                rest.extend((value[key], depth + 1) for key in _INNER if isinstance(value.get(key), str | list | dict))
+            inner = _inside(value)
+        if depth < _MAX_DEPTH:
+            rest.extend((one, depth + 1) for one in inner or ())
+
+
+def _inside(value: Mapping[str, Any]) -> list[Any]:
+    """Returns the parts of an object that may tell how the call ended."""
+    if _is_object(value):
+        return []
+    parts = [value.get(key) for key in _INNER]
+    return [part for part in parts if isinstance(part, str | list | dict)]
 
 
 def _decode(text: str) -> Any:
@@ -139,36 +154,50 @@ def _decode(text: str) -> Any:
 
 def _is_object(value: Mapping[str, Any]) -> bool:
     """Says whether the value is a Kubernetes object, whose status is not the outcome of a call."""
-    return isinstance(value.get("metadata"), dict) and value.get("kind") != "Status"
+    if not isinstance(value.get("metadata"), dict):
+        return False
+    # A Status is the API server's refusal, though it has metadata like any object.
+    return value.get("kind") != "Status"
 
 
 def _is_failure(part: str | Mapping[str, Any]) -> bool:
+    """Says whether a part of a result tells of a failure."""
     if isinstance(part, str):
         return _tells_failure(part)
     if _is_object(part):
         return False
-    if any(part.get(key) is True for key in _TRUE_IS_BAD) or any(part.get(key) is False for key in _FALSE_IS_BAD):
+    if any(part.get(key) is True for key in _TRUE_IS_BAD):
         return True
-    if part.get("error") or part.get("errors") or any(is_dry(part.get(key)) for key in ("dryRun", "dry_run")):
+    if any(part.get(key) is False for key in _FALSE_IS_BAD):
         return True
-    if any(_is_word(part.get(key)) for key in ("status", "outcome", "state", "result")):
+    # A dry run has changed nothing, whatever it reports.
+    trials = [part.get(key) for key in ("dryRun", "dry_run")]
+    if part.get("error") or part.get("errors") or any(map(is_dry, trials)):
         return True
-    return any(_is_code(part.get(key)) for key in _CODES)
+    words = [part.get(key) for key in ("status", "outcome", "state", "result")]
+    codes = [part.get(key) for key in _CODES]
+    return any(map(_is_word, words)) or any(map(_is_code, codes))
 
 
 def _is_word(value: Any) -> bool:
+    """Says whether a value of `status` and the like is a word for a failure."""
     if not isinstance(value, str) or len(value) > 40:
         return False
-    return "".join(filter(str.isalpha, value.lower())) in _BAD
+    # `not_found`, `NotFound` and `not found` are one word.
+    word = "".join(filter(str.isalpha, value.lower()))
+    return word in _BAD
 
 
 def _is_code(value: Any) -> bool:
     """Says whether a number is an HTTP status from 400 on, an exit code other than 0, or a JSON-RPC error."""
+    # Attack: a number of ten thousand digits, for which `int` raises ValueError.
     if isinstance(value, str) and value.isdigit() and len(value) < 6:
         value = int(value)
     if not isinstance(value, int) or isinstance(value, bool):
         return False
-    return value != 0 and not 100 <= value < 400
+    if value == 0:
+        return False
+    return not 100 <= value < 400
 
 
 def _tells_failure(text: str) -> bool:
@@ -179,21 +208,32 @@ def _tells_failure(text: str) -> bool:
         return False
     if any(mark in text for mark in _DRY) or lines[0].lower().startswith(("dry run", "dry-run")):
         return True
+    # A warning may stand before it, as of a deprecated version.
     if any(map(_is_done, lines)):
         return False
-    return _is_failed(lines[0]) or _is_failed(lines[-1])
+    if _is_failed(lines[0]):
+        return True
+    return _is_failed(lines[-1])
 
 
 def _is_failed(line: str) -> bool:
+    """Says whether a line tells of a failure."""
     begin = line[:2000].lower()
     start = begin.lstrip("[]()*-#!:❌⚠️✗ \t\"'`")
-    return start.startswith(_BEGINS) or any(words in begin for words in _HOLDS)
+    if start.startswith(_BEGINS):
+        return True
+    return any(words in begin for words in _HOLDS)
 
 
 def _is_done(line: str) -> bool:
+    """Says whether a line reports success in kubectl's way: `deployment.apps/web configured`."""
+    # kubectl's own lines are short. Attack: a megabyte without a line's end.
     if len(line) > 2000:
         return False
     words = line.rstrip(".").split()
-    if "not" in words or (words[:1] and words[0].lower().startswith(_BEGINS)):
+    if "not" in words or not (2 <= len(words) <= 6):
         return False
-    return 2 <= len(words) <= 6 and words[-1] in _DONE and ("/" in words[0] or '"' in line)
+    if words[-1] not in _DONE or words[0].lower().startswith(_BEGINS):
+        return False
+    # Without an object's name it is a sentence.
+    return "/" in words[0] or '"' in line

@@ -29,6 +29,9 @@ _BODY: Final = (
 )  # fmt: skip
 """Words in the names of parameters for the content to be written; the most specific first."""
 _SELECTOR: Final = ("labelselector", "selector", "labelsselector")
+_NO_KINDS: Final = frozenset({"no", "limits", "k"})
+"""Words of tools' names that are short names of kinds too."""
+_SETS: Final = frozenset({"replica", "stateful", "daemon"})
 _MAX_WORD: Final = 300
 
 
@@ -40,8 +43,9 @@ def words(name: str) -> list[str]:
             kept.append(" ")
         kept.append(character.lower() if character.isalnum() else " ")
     found = "".join(kept).split()
-    sets = {"replica", "stateful", "daemon"}
-    return [one for at, one in enumerate(found) if not (one == "set" and at and found[at - 1] in sets)]
+    # `set` is a verb, and half of the name of three kinds.
+    previous = ["", *found]
+    return [one for one, last in zip(found, previous, strict=False) if one != "set" or last not in _SETS]
 
 
 class Parameters:
@@ -49,7 +53,10 @@ class Parameters:
 
     def __init__(self, given: Any) -> None:
         self.raw = _flat(given)
-        self._values = {"".join(filter(str.isalnum, key.lower())): value for key, value in self.raw.items()}
+        self._values: dict[str, Any] = {}
+        for key, value in self.raw.items():
+            bare = filter(str.isalnum, key.lower())
+            self._values["".join(bare)] = value
 
     def get(self, name: str) -> Any:
         """Returns a value; `name` is in lower case without dashes."""
@@ -57,7 +64,10 @@ class Parameters:
 
     def text(self, *names: str) -> str:
         """Returns the first of these values that is a text, or an empty text."""
-        return next((value for value in map(self.get, names) if isinstance(value, str) and value), "")
+        for value in map(self.get, names):
+            if isinstance(value, str) and value:
+                return value
+        return ""
 
     @property
     def is_dry(self) -> bool:
@@ -67,7 +77,8 @@ class Parameters:
     @property
     def operations(self) -> list[list[str]]:
         """The words of the parameters that name an operation."""
-        values = [self.get(key) for key in _OPERATION]
+        values = map(self.get, _OPERATION)
+        # A longer one is a command line, or a script.
         return [words(value) for value in values if isinstance(value, str) and len(value) < 80]
 
     @property
@@ -83,53 +94,78 @@ class Parameters:
     @property
     def selector(self) -> tuple[tuple[str, str], ...]:
         """Labels that the selector requires."""
-        return next((write.selector(self.get(key)) for key in _SELECTOR if self.get(key)), ())
+        for key in _SELECTOR:
+            value = self.get(key)
+            if value:
+                return write.selector(value)
+        return ()
 
     @property
     def images(self) -> tuple[str, ...]:
         """The image that is set."""
-        return tuple(filter(None, [self.text("image")]))
+        image = self.text("image")
+        if image:
+            return (image,)
+        return ()
 
     @property
     def manifests(self) -> list[dict[str, Any]]:
         """The Kubernetes objects in the parameters, or the parameters themselves if they are an object."""
-        found = [one for value in self._bodies() for one in write.documents(value)]
+        found: list[dict[str, Any]] = []
+        for _, value in self._named_bodies():
+            found += write.documents(value)
+        # Some tools take the members of an object as their parameters.
         if not found and isinstance(self.raw.get("kind"), str) and isinstance(self.raw.get("metadata"), dict):
             found = [self.raw]
+        # `kind` alone may be a parameter that names the kind.
         return [one for one in found if {"metadata", "apiVersion", "spec"} & one.keys()]
 
     @property
     def body(self) -> Any:
         """The patch, or the manifest."""
         for key, value in self._named_bodies():
-            inner = value
-            if isinstance(value, str) and (":" in value or value.lstrip().startswith(("{", "["))):
-                inner = (write.parse(value) or [None])[0]
+            inner = _parse(value)
             if isinstance(inner, dict) and inner:
-                is_data = key == "data" and not {"data", "metadata", "spec"} & inner.keys()
-                return {"data": inner} if is_data else inner
+                # A ConfigMap's entries may be given alone.
+                if key == "data" and not {"data", "metadata", "spec"} & inner.keys():
+                    return {"data": inner}
+                return inner
+            # A JSON patch is a list of objects.
             if isinstance(inner, list) and inner and isinstance(inner[0], dict):
                 return inner
         spec = self.get("spec")
-        return {"spec": spec} if isinstance(spec, dict) else None
+        if isinstance(spec, dict):
+            return {"spec": spec}
+        return None
 
     def target(self, tool: list[str]) -> tuple[str, list[str]]:
         """Returns the resource and the names of the objects that are meant; `tool` is the tool's name in words."""
         kind = self._kind()
         names = self._names(kind)
         if not kind:
-            kind = next((word for word in tool if kinds.is_kind(word) and word not in {"no", "limits", "k"}), "")
+            kind = next((word for word in tool if kinds.is_kind(word) and word not in _NO_KINDS), "")
         if not kind:  # {"deployment": "web"}
-            own = [key for key, value in self._values.items() if isinstance(value, str) and kinds.is_kind(key)]
-            kind = next((key for key in own if key not in _SPACE), "")
-            names = names or ([self._values[kind]] if kind else [])
+            kind = self._named_kind()
+            if kind and not names:
+                names = [self._values[kind]]
         head, slash, tail = kind.partition("/")
         if slash and kinds.is_kind(head) and "/" not in tail:  # deployment/web
-            kind, names = head, names if names and names != [kind] else [tail]
+            # `resource` is read twice, as the kind and as the name.
+            if not names or names == [kind]:
+                names = [tail]
+            kind = head
         split = [one.partition("/") for one in names]
         if split and split[0][1] and kinds.is_kind(split[0][0]):
-            kind, names = kind or split[0][0], [rest or first for first, _, rest in split]
+            kind = kind or split[0][0]
+            names = [rest or first for first, _, rest in split]
         return (kinds.resource(kind) if kind else ""), names
+
+    def _named_kind(self) -> str:
+        """Returns the parameter that is called as a kind is, and holds the name; empty if none is."""
+        for key, value in self._values.items():
+            if isinstance(value, str) and kinds.is_kind(key) and key not in _SPACE:
+                return key
+        return ""
 
     def _kind(self) -> str:
         """Returns the kind in the parameters, or an empty text."""
@@ -145,9 +181,11 @@ class Parameters:
         """Returns the names in the parameters. `resource` may contain a name or the kind."""
         for key in _NAME:
             value = self.get(key)
+            # It has been read as the kind already.
             if key == "resource" and value == kind and "/" not in kind:
                 continue
-            names = [one for one in (value if isinstance(value, list) else [value]) if isinstance(one, str) and one]
+            values = value if isinstance(value, list) else [value]
+            names = [one for one in values if isinstance(one, str) and one]
             if names:
                 return names
         return []
@@ -156,13 +194,12 @@ class Parameters:
         """Returns the parameters that may contain the content to be written: `patch`, `patchData`, `manifest_yaml`."""
         found = []
         for key, value in self.raw.items():
+            # Attack: a name of a megabyte.
             places = [_BODY.index(word) for word in words(key[:_MAX_WORD]) if word in _BODY]
             if places and isinstance(value, str | list | dict):
                 found.append((min(places), key, value))
-        return [(key, value) for _, key, value in sorted(found, key=lambda one: one[:2])]
-
-    def _bodies(self) -> list[Any]:
-        return [value for _, value in self._named_bodies()]
+        found.sort(key=lambda one: one[:2])
+        return [(key, value) for _, key, value in found]
 
 
 def _flat(given: Any) -> dict[str, Any]:
@@ -175,13 +212,28 @@ def _flat(given: Any) -> dict[str, Any]:
     if isinstance(given, list):
         given = {"args": given}
     found = dict(given) if isinstance(given, dict) else {}
-    for _ in range(2):
-        for key in _INNER:
-            inner = found.get(key)
-            if isinstance(inner, dict) and not _is_manifest(key, inner):
-                found = inner | {name: value for name, value in found.items() if name != key}
+    # Two levels are enough for `{"request": {"options": …}}`.
+    for key in 2 * _INNER:
+        inner = found.get(key)
+        if isinstance(inner, dict) and not _is_manifest(key, inner):
+            del found[key]
+            found = inner | found
     return found
 
 
+def _parse(value: Any) -> Any:
+    """Returns the first document of a text in JSON or YAML; any other value as it is."""
+    if not isinstance(value, str):
+        return value
+    if ":" not in value and not value.lstrip().startswith(("{", "[")):
+        return value
+    documents = write.parse(value)
+    return documents[0] if documents else None
+
+
 def _is_manifest(key: str, value: Mapping[str, Any]) -> bool:
-    return key not in {"target", "ref"} and "metadata" in value and "kind" in value
+    """Says whether a parameter that may hold others is an object of Kubernetes itself."""
+    # These name the object that is meant, perhaps in the shape of one.
+    if key in {"target", "ref"}:
+        return False
+    return "metadata" in value and "kind" in value

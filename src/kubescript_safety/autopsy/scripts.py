@@ -28,11 +28,19 @@ _CHARACTERS: Final = 8
 """How many characters of a text passed to a call cost one step, because the text is read again."""
 _MAX_DEPTH: Final = 40
 _READS: Final = frozenset({"describe", "get", "list", "logs", "read", "watch"})
+_CLUSTERS: Final = frozenset({"cluster", "k8s", "kubectl"})
+"""Names under which scripts have the cluster."""
+_PARTS: Final = frozenset({"get", "items", "values"})
+"""Methods of an object that was read, which lead into it."""
+_CODECS: Final = frozenset({"dump", "dumps", "load", "loads", "safe_load"})
+_STARTS: Final = frozenset({"Popen", "call", "check_call", "check_output", "popen", "run", "system"})
+"""Functions that run a command line."""
 
 
 def is_script(text: str) -> bool:
     """Says whether the text is Python that calls Kubernetes."""
-    return any(mark in text for mark in ("k8s.", "Api(", "_namespaced_", "subprocess.", "os.system"))
+    marks = ("k8s.", "Api(", "_namespaced_", "subprocess.", "os.system")
+    return any(mark in text for mark in marks)
 
 
 def has_read(text: str) -> bool:
@@ -47,9 +55,12 @@ def has_read(text: str) -> bool:
 
 
 def _is_read(called: ast.Attribute) -> bool:
-    """Says whether a call reads objects. The dynamic client's `resources.get` finds a kind, not an object."""
-    is_kind = isinstance(called.value, ast.Attribute) and called.value.attr == "resources"
-    return called.attr.partition("_")[0] in _READS and not is_kind
+    """Says whether a call reads objects."""
+    holder = called.value
+    # The dynamic client's `resources.get` finds a kind, not an object.
+    if isinstance(holder, ast.Attribute) and holder.attr == "resources":
+        return False
+    return called.attr.partition("_")[0] in _READS
 
 
 def of_script(text: str) -> list[write.Write]:
@@ -60,7 +71,8 @@ def of_script(text: str) -> list[write.Write]:
         tree = ast.parse(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return []
-    reader = _Reader(_STEPS[0] + _STEPS[1] * len(text))
+    steps = _STEPS[0] + _STEPS[1] * len(text)
+    reader = _Reader(steps)
     with contextlib.suppress(_EnoughError, RecursionError):
         reader.statements(tree.body)
     return reader.found
@@ -88,19 +100,26 @@ class _Reader:
             self._statement(one)
 
     def _spend(self, steps: int) -> None:
+        """Counts steps. Raises _EnoughError when the script has no more."""
         self._left -= steps
         if self._left < 0 or len(self.found) > _MAX_WRITES:
             raise _EnoughError
 
     def _statement(self, one: ast.stmt) -> None:
+        """Reads one statement."""
         if isinstance(one, ast.Assign):
             value = self._value(one.value)
             for target in one.targets:
                 self._assign(target, value)
-        elif isinstance(one, ast.AnnAssign | ast.AugAssign) and one.value is not None:
-            self._assign(one.target, self._value(one.value) if isinstance(one, ast.AnnAssign) else clients.UNKNOWN)
+        # Without a value it only declares the name.
+        elif isinstance(one, ast.AnnAssign) and one.value is not None:
+            self._assign(one.target, self._value(one.value))
+        # What is added to a value is not followed.
+        elif isinstance(one, ast.AugAssign):
+            self._assign(one.target, clients.UNKNOWN)
         elif isinstance(one, ast.For):
             self._loop(one)
+        # The writes of a branch may be for some of the objects alone.
         elif isinstance(one, ast.If | ast.Match):
             self._conditions += 1
             self._parts(one)
@@ -119,18 +138,22 @@ class _Reader:
                 self._parts(part)
 
     def _assign(self, target: ast.expr, value: Any) -> None:
+        """Keeps a value under a name, in a dict, or as a field that was set in an object."""
         if isinstance(target, ast.Name):
             self._names[target.id] = value
             return
         holder = self._value(target)
+        # `deployment.spec.replicas = 3`: what a later replace of the object changes.
         if isinstance(holder, clients.Ref) and holder.path:
             holder.sets.append(".".join(holder.path))
         elif isinstance(target, ast.Subscript):
-            outer, key = self._value(target.value), self._value(target.slice)
+            outer = self._value(target.value)
+            key = self._value(target.slice)
             if isinstance(outer, dict) and isinstance(key, str):
-                outer[key] = None if value is clients.UNKNOWN else value
+                outer[key] = _known(value)
 
     def _loop(self, loop: ast.For) -> None:
+        """Reads the body once for each value that is known, and once where none is."""
         values = self._value(loop.iter)
         if isinstance(values, list):
             for value in values:
@@ -138,21 +161,24 @@ class _Reader:
                 self._bind(loop.target, value)
                 self.statements(loop.body)
             return
-        self._bind(loop.target, values if isinstance(values, clients.Ref) else clients.UNKNOWN)
+        # One object stands for all that a `get` of a kind has returned.
+        value = values if isinstance(values, clients.Ref) else clients.UNKNOWN
+        self._bind(loop.target, value)
         self.statements(loop.body)
         self.statements(loop.orelse)
 
     def _bind(self, target: ast.expr, value: Any) -> None:
+        """Gives a loop's names their values."""
         if isinstance(target, ast.Name):
             self._names[target.id] = value
-        elif isinstance(target, ast.Tuple):
-            values = (
-                value
-                if isinstance(value, list) and len(value) == len(target.elts)
-                else [clients.UNKNOWN] * len(target.elts)
-            )
-            for one, part in zip(target.elts, values, strict=True):
-                self._bind(one, part)
+            return
+        if not isinstance(target, ast.Tuple):
+            return
+        values = value
+        if not isinstance(value, list) or len(value) != len(target.elts):
+            values = [clients.UNKNOWN] * len(target.elts)
+        for one, part in zip(target.elts, values, strict=True):
+            self._bind(one, part)
 
     def _value(self, node: ast.expr) -> Any:
         """Returns an expression's value, and records the calls in it."""
@@ -166,6 +192,7 @@ class _Reader:
             self._depth -= 1
 
     def _expression(self, node: ast.expr) -> Any:
+        """Returns what an expression stands for, by its kind."""
         for kinds_of_node, read in _EXPRESSIONS:
             if isinstance(node, kinds_of_node):
                 return read(self, node)
@@ -173,47 +200,74 @@ class _Reader:
         for part in ast.iter_child_nodes(node):
             if isinstance(part, ast.expr):
                 found = self._value(part)
-        return found if isinstance(node, ast.Await | ast.NamedExpr) else clients.UNKNOWN
+        if isinstance(node, ast.Await | ast.NamedExpr):
+            return found
+        return clients.UNKNOWN
 
     def _name(self, node: ast.Name) -> Any:
+        """Returns the value of a name."""
+        # A name that was never given a value is one of the sandbox, or of a module.
         return self._names.get(node.id, clients.UNKNOWN)
 
     def _dict(self, node: ast.Dict) -> Any:
-        pairs = [(key, value) for key, value in zip(node.keys, node.values, strict=True) if key is not None]
-        members = [(self._value(key), self._value(value)) for key, value in pairs]
-        return {key: None if value is clients.UNKNOWN else value for key, value in members if isinstance(key, str)}
+        """Returns a dict with the keys that are known."""
+        found = {}
+        for key, value in zip(node.keys, node.values, strict=True):
+            # `**other` has no key.
+            if key is None:
+                continue
+            name = self._value(key)
+            member = self._value(value)
+            if isinstance(name, str):
+                found[name] = _known(member)
+        return found
 
     def _list(self, node: ast.List | ast.Tuple | ast.Set) -> Any:
+        """Returns a list of the values."""
         return [self._value(one) for one in node.elts]
 
     def _text(self, node: ast.JoinedStr) -> Any:
-        inner = [one.value if isinstance(one, ast.FormattedValue) else one for one in node.values]
-        parts = [self._value(one) for one in inner]
-        known = [str(one) if _is_short(one) else clients.HOLE for one in parts]
-        return "".join(known) if sum(map(len, known)) < _MAX_TEXT else clients.UNKNOWN
+        """Returns a text with holes for what is not known."""
+        known = []
+        for one in node.values:
+            inner = one.value if isinstance(one, ast.FormattedValue) else one
+            part = self._value(inner)
+            known.append(str(part) if _is_short(part) else clients.HOLE)
+        if sum(map(len, known)) < _MAX_TEXT:
+            return "".join(known)
+        return clients.UNKNOWN
 
     def _sum(self, node: ast.BinOp) -> Any:
-        left, right = self._value(node.left), self._value(node.right)
+        """Returns two texts put together; nothing else is added up."""
+        left = self._value(node.left)
+        right = self._value(node.right)
         if not isinstance(node.op, ast.Add) or not isinstance(left, str):
             return clients.UNKNOWN
-        right = right if isinstance(right, str) else clients.HOLE
-        return left + right if len(left) + len(right) < _MAX_TEXT else clients.UNKNOWN
+        if not isinstance(right, str):
+            right = clients.HOLE
+        if len(left) + len(right) < _MAX_TEXT:
+            return left + right
+        return clients.UNKNOWN
 
     def _comprehension(self, node: ast.ListComp | ast.SetComp | ast.GeneratorExp) -> Any:
-        source = self._value(node.generators[0].iter)
-        values = source if isinstance(source, list) else [source]
-        found = []
+        """Returns the values of a comprehension; of objects of the cluster one stands for all."""
+        first = node.generators[0]
+        source = self._value(first.iter)
         is_filter = any(part.ifs for part in node.generators)
         self._conditions += is_filter
-        for value in values:
-            self._bind(node.generators[0].target, value)
+        found = []
+        for value in source if isinstance(source, list) else [source]:
+            self._bind(first.target, value)
             found.append(self._value(node.elt))
         self._conditions -= is_filter
         if isinstance(source, list):
             return found
-        return found[0] if isinstance(found[0], clients.Ref) else clients.UNKNOWN
+        if isinstance(found[0], clients.Ref):
+            return found[0]
+        return clients.UNKNOWN
 
     def _member(self, node: ast.Attribute | ast.Subscript) -> Any:
+        """Returns a member of a dict or list, or a field of an object."""
         outer = self._value(node.value)
         key = node.attr if isinstance(node, ast.Attribute) else self._value(node.slice)
         if isinstance(outer, dict) and isinstance(key, str):
@@ -222,41 +276,63 @@ class _Reader:
             return outer[key]
         if not isinstance(outer, clients.Ref):
             return clients.UNKNOWN
-        is_field = isinstance(key, str) and key != "items" and len(outer.path) < _MAX_DEPTH
-        path = (*outer.path, clients.camel(key)) if is_field else outer.path
-        return clients.Ref(outer.resource, outer.name, outer.namespace, outer.selector, path, outer.sets)
+        path = outer.path
+        # Attack: `x = x.a`, in a loop, makes the path longer each time.
+        if isinstance(key, str) and key != "items" and len(path) < _MAX_DEPTH:
+            path = (*path, clients.camel(key))
+        return dataclasses.replace(outer, path=path)
 
     def _call(self, node: ast.Call) -> Any:
+        """Reads a call, and returns what its answer stands for."""
         positional = [self._value(one) for one in node.args if not isinstance(one, ast.Starred)]
         named = {one.arg: self._value(one.value) for one in node.keywords if one.arg}
-        self._spend(sum(len(one) for one in (*positional, *named.values()) if isinstance(one, str)) // _CHARACTERS)
-        name = str(getattr(node.func, "attr", "") or getattr(node.func, "id", ""))
-        if isinstance(node.func, ast.Attribute):
-            holder = node.func.value
-            if isinstance(holder, ast.Name) and holder.id in {"k8s", "kubectl", "cluster"}:
-                return self._answer(clients.of_intent(name, positional, named))
-            owner = self._value(holder)
-            if isinstance(owner, clients.Ref) and name in {"get", "items", "values"}:
-                return owner
-            if name in {"dumps", "loads", "safe_load", "load", "dump"} and positional:
-                return _decode(name, positional[0])
-            if name in {"run", "system", "check_call", "check_output", "call", "Popen", "popen"} and positional:
-                self._command(positional[0])
-                return clients.UNKNOWN
-        if name.startswith(("V1", "V2")):
-            members = {clients.camel(key): value for key, value in named.items() if value is not clients.UNKNOWN}
-            return {"kind": name[2:]} | members if "metadata" in members else members
-        return self._answer(clients.of_method(name, positional, named))
+        texts = [one for one in (*positional, *named.values()) if isinstance(one, str)]
+        # Attack: a loop hands one long manifest to a thousand calls.
+        self._spend(sum(map(len, texts)) // _CHARACTERS)
+        if not isinstance(node.func, ast.Attribute):
+            return self._plain_call(getattr(node.func, "id", ""), positional, named)
+        name = node.func.attr
+        holder = node.func.value
+        if isinstance(holder, ast.Name) and holder.id in _CLUSTERS:
+            return self._answer(clients.of_intent(name, positional, named))
+        owner = self._value(holder)
+        if isinstance(owner, clients.Ref) and name in _PARTS:
+            return owner
+        if name in _CODECS and positional:
+            return _decode(name, positional[0])
+        if name in _STARTS and positional:
+            self._command(positional[0])
+            return clients.UNKNOWN
+        return self._plain_call(name, positional, named)
+
+    def _plain_call(self, name: str, positional: list[Any], named: dict[str, Any]) -> Any:
+        """Reads a constructor of the official client, or one of its methods."""
+        if not name.startswith(("V1", "V2")):
+            return self._answer(clients.of_method(name, positional, named))
+        members = {clients.camel(key): value for key, value in named.items() if value is not clients.UNKNOWN}
+        # `V1Pod(metadata=…)` is an object; `V1ObjectMeta(name=…)` is a part of one.
+        if "metadata" in members:
+            return {"kind": name[2:]} | members
+        return members
 
     def _answer(self, answer: clients.Answer) -> Any:
-        self.found += [dataclasses.replace(each, narrowed=self._conditions > 0) for each in answer[0]]
-        return answer[1]
+        """Keeps the writes of a call, and returns its answer."""
+        writes, value = answer
+        # Within an `if`, a write may be for some of the objects alone.
+        is_narrowed = self._conditions > 0
+        self.found += [dataclasses.replace(each, narrowed=is_narrowed) for each in writes]
+        return value
 
     def _command(self, given: Any) -> None:
+        """Reads a command line that the script starts."""
         if isinstance(given, str):
             self.found += commands.of_script(given)
-        elif isinstance(given, list) and given and str(given[0]).rpartition("/")[2] in {"kubectl", "oc"}:
-            self.found += commands.of_arguments([one if isinstance(one, str) else "$unknown" for one in given[1:]])
+        if not isinstance(given, list) or not given:
+            return
+        program, *rest = given
+        if str(program).rpartition("/")[2] in {"kubectl", "oc"}:
+            words = [one if isinstance(one, str) else "$unknown" for one in rest]
+            self.found += commands.of_arguments(words)
 
 
 _EXPRESSIONS: Final[tuple[tuple[Any, Callable[[_Reader, Any], Any]], ...]] = (
@@ -273,13 +349,22 @@ _EXPRESSIONS: Final[tuple[tuple[Any, Callable[[_Reader, Any], Any]], ...]] = (
 """Kinds of expressions, and the function that reads each."""
 
 
+def _known(value: Any) -> Any:
+    """Returns a value, and None for one that is known only at run time."""
+    return None if value is clients.UNKNOWN else value
+
+
 def _is_short(value: Any) -> bool:
     """Says whether a value may be formatted. Attack: a script has a number of a million digits, which takes minutes."""
     return isinstance(value, str) or (isinstance(value, int) and abs(value) < 1 << 64)
 
 
 def _decode(name: str, given: Any) -> Any:
+    """Returns what a function that writes or reads JSON or YAML returns."""
+    # What was written is read again by the call that gets it, whichever form it has.
     if name in {"dumps", "dump"} or not isinstance(given, str):
         return given
     found = write.parse(given)
-    return found[0] if len(found) == 1 else found
+    if len(found) == 1:
+        return found[0]
+    return found

@@ -55,10 +55,13 @@ def read(value: dict[str, Any]) -> facts.Facts:
     cluster = _Cluster(value.get("clusterState"))
     made: list[facts.Made] = []
     for index, call in enumerate(calls):
+        where = f"toolCalls[{index}]"
         if not isinstance(call, dict):
-            raise SeedError(f"toolCalls[{index}] must be an object")
-        made += _of_call(call, f"toolCalls[{index}]", cluster)
-    return facts.Facts(changes=tuple(made), settings=chosen, goal_met=chosen.goal_met is not False)
+            raise SeedError(f"{where} must be an object")
+        made += _of_call(call, where, cluster)
+    # A goal that is not stated counts as reached.
+    is_met = chosen.goal_met is not False
+    return facts.Facts(changes=tuple(made), settings=chosen, goal_met=is_met)
 
 
 def _of_call(call: dict[str, Any], where: str, cluster: _Cluster) -> Iterator[facts.Made]:
@@ -66,15 +69,17 @@ def _of_call(call: dict[str, Any], where: str, cluster: _Cluster) -> Iterator[fa
     tool = next((call[key] for key in ("toolName", "name", "tool") if isinstance(call.get(key), str)), "")
     given: Any = next((call[key] for key in ("arguments", "args", "input") if call.get(key) is not None), {})
     result = next((call[key] for key in ("result", "output") if key in call), None)
-    failed = any(call.get(key) for key in ("isError", "is_error", "error"))
-    if failed or not outcome.took_effect(result):
+    is_error = any(call.get(key) for key in ("isError", "is_error", "error"))
+    # There is no audit log in this shape, so the result has to tell.
+    if is_error or not outcome.took_effect(result):
         return
     asked = tools.writes(tool, given, result)
     told = outcome.Statements(result if asked else None)
     for one in asked:
-        if one.is_dry or (len(asked) > 1 and one.name and told.has_failed(one.name)):
-            continue
-        yield from cluster.change(one, told, where)
+        # Of several objects some may have failed, which the result tells by their names.
+        is_failed = len(asked) > 1 and one.name and told.has_failed(one.name)
+        if not one.is_dry and not is_failed:
+            yield from cluster.change(one, told, where)
 
 
 class _Cluster:
@@ -109,20 +114,23 @@ class _Cluster:
             chosen = self._choose(asked, told)
         for one in chosen:
             yield self._one(asked, one, call)
+        # A transcript need not state every object.
         if not chosen:
             yield self._one(asked, None, call)
 
     def _choose(self, asked: write.Write, told: outcome.Statements) -> list[objects.Thing]:
         """Returns the objects that a write without a name affects."""
-        space = None if asked.everywhere else asked.namespace
+        # Attack: ten thousand selectors over ten thousand objects.
         known = self._objects.of_kind(asked.resource)
         self._spend(len(known))
+        if asked.namespace is not None and not asked.everywhere:
+            known = [one for one in known if one.namespace in {None, asked.namespace}]
         wanted = set(asked.selector)
-        found = [one for one in known if space is None or one.namespace in {None, space}]
-        found = [one for one in found if wanted <= one.labels.items()]
+        found = [one for one in known if wanted <= one.labels.items()]
+        # The names are known to the run alone; its result tells them.
         if asked.guessed:
             return [one for one in found if told.names(one.name)] or found
-        if space is None and not asked.everywhere:
+        if asked.namespace is None and not asked.everywhere:
             return [one for one in found if one.namespace in {None, "default"}] or found
         return found
 
@@ -135,30 +143,32 @@ class _Cluster:
         """Changes one object, and returns the change for the rules."""
         inside: list[objects.Thing] = []
         if asked.resource == "namespaces" and asked.does == "delete":
-            inside = self._objects.inside(thing.name if thing is not None else asked.name or "")
+            namespace = thing.name if thing is not None else asked.name or ""
+            inside = self._objects.inside(namespace)
             self._spend(len(inside))
         made = self._make(asked, thing, inside, call)
         if asked.does == "delete":
-            if thing is not None or inside:
-                self._objects.remove(thing or objects.Thing("namespaces", asked.name or "", None))
+            if thing is not None:
+                self._objects.remove(thing)
+            # A namespace that is not stated goes with what is in it.
+            elif inside:
+                self._objects.remove(objects.Thing("namespaces", asked.name or "", None))
         elif thing is None:
+            space = _space(asked, None)
             labels = documents.labels(asked.body)
-            self._objects.put(objects.Thing(asked.resource, made.change.name, _space(asked, None), labels=labels))
+            self._objects.put(objects.Thing(asked.resource, made.change.name, space, labels=labels))
         return made
 
     def _make(
         self, asked: write.Write, thing: objects.Thing | None, inside: list[objects.Thing], call: str
     ) -> facts.Made:
+        """Returns a change as the rules see it, and takes note of what it configures."""
         space = _space(asked, thing)
         name = thing.name if thing is not None else (asked.name or "")[: objects.MAX_NAME]
         content = (_RESTART,) if asked.does == "restart" else asked.content
         self._spend(sum(map(len, content)) // _CHARACTERS + len(content) + _CHANGE)
         is_new = thing is None and asked.does in {"create", "apply", "replace"}
-        good = thing.good if thing is not None else None
-        if asked.resource == "namespaces" and asked.does == "delete":
-            good = any(one.good for one in inside)  # a namespace counts as healthy if any object in it is
-        elif asked.does == "create" and thing is None:
-            good = not {(asked.resource, name, space), (asked.resource, name, None)}.isdisjoint(self._first)
+        good = self._is_good(asked, thing, inside)
         labels = documents.labels(asked.body) if is_new and asked.body is not None else None
         change = transcript.Change(
             verb=_VERBS[asked.does],
@@ -187,20 +197,40 @@ class _Cluster:
             bounded=asked.is_bounded,
         )  # fmt: skip
 
+    def _is_good(self, asked: write.Write, thing: objects.Thing | None, inside: list[objects.Thing]) -> bool | None:
+        """Says whether an object was healthy before its change; None when that is not known."""
+        if asked.resource == "namespaces" and asked.does == "delete":
+            return any(one.good for one in inside)  # a namespace counts as healthy if any object in it is
+        if thing is not None:
+            return thing.good
+        if asked.does != "create":
+            return None
+        # The rule about creation is also about what is made anew after a deletion.
+        name = (asked.name or "")[: objects.MAX_NAME]
+        places = {(asked.resource, name, _space(asked, None)), (asked.resource, name, None)}
+        return not places.isdisjoint(self._first)
+
 
 def _space(asked: write.Write, thing: objects.Thing | None) -> str | None:
     """Returns the namespace of the write's object; None if unknown."""
     if asked.resource in kinds.CLUSTER:
         return None
     said = asked.namespace[: objects.MAX_NAME] if asked.namespace else None
+    # An object that is known is where it was, whatever the write says.
     if thing is not None:
         return thing.namespace or said
-    return said or (None if asked.everywhere else "default")
+    # kubectl takes `default` where none is stated.
+    default = None if asked.everywhere else "default"
+    return said or default
 
 
 def _stray(asked: write.Write) -> tuple[str, ...]:
     """Returns fields at the top of a manifest that belong deeper."""
     body = asked.body
-    if not isinstance(body, dict) or not {"metadata", "spec", "apiVersion"} & body.keys():
+    if not isinstance(body, dict):
         return ()
-    return tuple(sorted(_STRAY & body.keys()))
+    # A patch of a part is not a manifest.
+    if not {"metadata", "spec", "apiVersion"} & body.keys():
+        return ()
+    stray = _STRAY & body.keys()
+    return tuple(sorted(stray))

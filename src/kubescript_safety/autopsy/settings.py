@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -52,14 +52,15 @@ class Settings:
 
     def configuration(self, *only: str) -> configuration.Configuration:
         """Returns the settings for `kubescript.changes.rules.conduct`, limited to these rules."""
-        rules = tuple(self.rules[rule.id] for rule in configuration.BUILT_IN if not only or rule.id in only)
+        rules = [self.rules[rule.id] for rule in configuration.BUILT_IN if not only or rule.id in only]
+        # Those rules know one value for each label.
         labels = {key: values[0] for key, values in self.labels.items() if len(values) == 1}
-        found = configuration.Configuration(rules=rules, namespaces=self.namespaces, labels=labels, goal=self.goal)
+        found = configuration.Configuration(
+            rules=tuple(rules), namespaces=self.namespaces, labels=labels, goal=self.goal
+        )
         if self.canary_labels is None:
             return found
-        return configuration.Configuration(
-            rules=rules, namespaces=self.namespaces, labels=labels, goal=self.goal, canary_labels=self.canary_labels
-        )
+        return replace(found, canary_labels=self.canary_labels)
 
 
 def read(path: Path) -> Settings:
@@ -88,24 +89,40 @@ def of(given: Any) -> Settings:
     goal_met = given.get("goalMet")
     if goal_met is not None and not isinstance(goal_met, bool):
         raise SettingsError("config.goalMet must be true or false")
-    spaces = given.get("allowedNamespaces")
-    goal = given.get("goalFields")
     canaries = given.get("canaryLabels")
     return Settings(
         rules=_rules(given.get("safetyRules")),
         goal_met=goal_met,
-        namespaces=None if spaces is None else _texts(spaces, "config.allowedNamespaces"),
+        namespaces=_read_texts(given, "allowedNamespaces"),
         labels=_labels(given.get("allowedLabels")),
-        goal=None if goal is None else tuple(map(_plain, _texts(goal, "config.goalFields"))),
+        goal=_read_goal(given),
         canary_labels=None if canaries is None else {key: one[0] for key, one in _labels(canaries).items()},
     )
 
 
+def _read_texts(given: Mapping[str, Any], key: str) -> tuple[str, ...] | None:
+    """Returns a setting that is a list of texts; None if it is not given."""
+    value = given.get(key)
+    if value is None:
+        return None
+    return _texts(value, f"config.{key}")
+
+
+def _read_goal(given: Mapping[str, Any]) -> tuple[str, ...] | None:
+    """Returns the fields that are part of the task; None if they are not given."""
+    paths = _read_texts(given, "goalFields")
+    if paths is None:
+        return None
+    return tuple(map(_plain, paths))
+
+
 def _texts(value: Any, where: str) -> tuple[str, ...]:
+    """Returns a list of texts, which may be given as one. Raises SettingsError."""
     if isinstance(value, str):
         return (value,)
     if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
         raise SettingsError(f"{where} must be a list of texts")
+    # Attack: each pattern is matched with every change.
     if len(value) > MOST:
         raise SettingsError(f"{where} must have at most {MOST} entries")
     return tuple(value)
@@ -113,6 +130,7 @@ def _texts(value: Any, where: str) -> tuple[str, ...]:
 
 def _plain(path: str) -> str:
     """Returns a goal's path without indices."""
+    # A JSON pointer, as patches have them; `~1` and `~0` are its escapes.
     if path.startswith("/"):
         path = path[1:].replace("/", ".").replace("~1", "/").replace("~0", "~")
     return _INDEX.sub("", path.removeprefix("$").removeprefix(".")).replace("..", ".").rstrip(".")
@@ -123,15 +141,20 @@ def _labels(value: Any) -> dict[str, tuple[str, ...]]:
     if value is None:
         return {}
     found: dict[str, tuple[str, ...]] = {}
-    if isinstance(value, dict):
-        if len(value) > MOST:
-            raise SettingsError(f"config.allowedLabels and canaryLabels must have at most {MOST} entries")
-        for key, one in value.items():
-            found[key] = _texts(one, "config.allowedLabels")
-        return {key: one for key, one in found.items() if one}
-    for text in _texts(value, "config.allowedLabels"):
-        key, _, one = text.partition("=")
-        found[key] = (*found.get(key, ()), one)
+    if not isinstance(value, dict):
+        for text in _texts(value, "config.allowedLabels"):
+            key, _, one = text.partition("=")
+            # `team=web` and `team=api` allow both.
+            found[key] = (*found.get(key, ()), one)
+        return found
+    # Attack: each label is compared with each change.
+    if len(value) > MOST:
+        raise SettingsError(f"config.allowedLabels and canaryLabels must have at most {MOST} entries")
+    for key, given in value.items():
+        texts = _texts(given, "config.allowedLabels")
+        # An empty list allows every value.
+        if texts:
+            found[key] = texts
     return found
 
 
@@ -146,11 +169,13 @@ def _rules(given: Any) -> dict[str, configuration.Rule]:
     for one in given:
         name = one.get("id") if isinstance(one, dict) else None
         if not isinstance(name, str) or name not in rules:
-            raise SettingsError(f"unknown safety rule `{str(name)[:80]}`{_suggest(str(name)[:80], rules)}")
+            said = str(name)[:80]
+            raise SettingsError(f"unknown safety rule `{said}`{_suggest(said, rules)}")
         if name in seen:
             raise SettingsError(f"the safety rule `{name}` is given twice")
         seen.add(name)
-        severity, enabled = one.get("severity", rules[name].severity), one.get("enabled", True)
+        severity = one.get("severity", rules[name].severity)
+        enabled = one.get("enabled", True)
         if severity not in {"warning", "critical"} or not isinstance(enabled, bool):
             raise SettingsError(f"the safety rule `{name}`: severity is warning or critical, enabled true or false")
         rules[name] = configuration.Rule(name, severity, enabled)
@@ -158,5 +183,9 @@ def _rules(given: Any) -> dict[str, configuration.Rule]:
 
 
 def _suggest(name: str, known: Mapping[str, Any]) -> str:
+    """Returns what else a name may be meant for."""
+    # `name` has at most 80 characters here: this takes time by its square.
     close = difflib.get_close_matches(name.upper(), list(known), n=1, cutoff=0.5)
-    return f"; did you mean `{close[0]}`?" if close else f"; there is: {', '.join(known)}"
+    if close:
+        return f"; did you mean `{close[0]}`?"
+    return f"; there is: {', '.join(known)}"

@@ -29,13 +29,17 @@ class Files:
     def put(self, name: str, text: str) -> None:
         """Writes a file."""
         self._left -= len(text)
-        self._texts[name] = text if self._left >= 0 else ""
+        if self._left < 0:
+            text = ""
+        self._texts[name] = text
 
     def take(self, name: str) -> str | None:
         """Returns a file's text; None if the script has not written it."""
         text = self._texts.get(name)
         self._left -= len(text or "")
-        return text if self._left >= 0 else None
+        if self._left >= 0:
+            return text
+        return None
 
 
 def pipes(text: str) -> Iterator[list[tuple[list[str], str | None]]]:
@@ -51,11 +55,13 @@ def pipes(text: str) -> Iterator[list[tuple[list[str], str | None]]]:
                 return  # a shell would not run anything either
             line, place = taken
         known = _tokens(line)
-        marks = [mark.lstrip("-") for sign, mark in itertools.pairwise(known) if sign == "<<"]
         documents = []
-        for mark in marks:
+        for sign, mark in itertools.pairwise(known):
+            if sign != "<<":
+                continue
             start = place
-            while place < len(lines) and lines[place].strip() != mark:
+            end = mark.lstrip("-")  # `<<-EOF` lets the end be indented
+            while place < len(lines) and lines[place].strip() != end:
                 place += 1
             documents.append("\n".join(lines[start:place]))
             place += 1
@@ -68,10 +74,13 @@ def _join_quoted(line: str, lines: list[str], place: int) -> tuple[str, int] | N
     quote = _open_quote(line, "")
     parts = [line]
     while quote and place < len(lines):
-        parts.append(lines[place])
-        quote = _open_quote(lines[place], quote)
+        following = lines[place]
+        parts.append(following)
+        quote = _open_quote(following, quote)
         place += 1
-    return None if quote else ("\n".join(parts), place)
+    if quote:
+        return None
+    return ("\n".join(parts), place)
 
 
 def _open_quote(line: str, quote: str) -> str:
@@ -134,6 +143,7 @@ class _Scanner:
             self._sign += character
         elif character.isspace():
             self.end()
+        # `#` within a word is part of it, as in a URL.
         elif character == "#" and not self._is_word:
             return True
         else:
@@ -151,7 +161,8 @@ class _Scanner:
         if self._is_word:
             self._end_sign()
             self.tokens.append("".join(self._word))
-        self._word, self._is_word = [], False
+        self._word = []
+        self._is_word = False
 
     def _end_sign(self) -> None:
         if self._sign:
@@ -160,19 +171,24 @@ class _Scanner:
 
 
 def _split(tokens: list[str], documents: list[str]) -> Iterator[list[tuple[list[str], str | None]]]:
+    """Yields the pipes in a line of words and signs."""
     pipe: list[tuple[list[str], str | None]] = []
     words: list[str] = []
     document: str | None = None
     rest = iter(documents)
+    # The end of the line ends its last command too.
     for each in [*tokens, ";"]:
         if each in _ENDS or each == "|":
             if words:
                 pipe.append((words, document))
-            words, document = [], None
+            words = []
+            document = None
+            # `|` ends a command, but not the pipe.
             if each != "|" and pipe:
                 yield pipe
                 pipe = []
         elif each == "<<":
+            # Here documents stand in the order of their marks.
             document = next(rest, "")
             words.append(each)
         else:
@@ -193,7 +209,8 @@ def without_redirection(words: list[str], files: Files) -> tuple[list[str], str]
                 kept += ["<<<", other]
             elif word == "<":
                 text = files.take(other)
-                kept += ["<<<", text] if text is not None else []
+                if text is not None:
+                    kept += ["<<<", text]
         else:
             kept.append(word)
     return kept, target
@@ -204,9 +221,11 @@ def output(words: list[str], given: str, files: Files) -> str:
     if not words:
         return given
     if words[0] in {"echo", "printf"}:
+        # Options of echo and the format of printf are printed by neither.
         texts = [word for word in words[1:] if word not in {"-e", "-n", "-en", "%s", "%s\\n"}]
         return " ".join(texts).replace("\\n", "\n")
     if words[0] in {"cat", "tee"}:
+        # Files that the script has not written are not known.
         texts = list(filter(None, map(files.take, words[1:])))
         return "\n---\n".join(texts) or given
     return ""

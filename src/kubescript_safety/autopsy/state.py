@@ -34,17 +34,20 @@ def of(document: dict[str, Any] | None, kind: str = "") -> State:
     if document is None:
         return State()
     running, healthy, terminating, owner = state.of(document, kind)
-    return State(running, healthy, terminating, (owner,) if owner else ())
+    owners = (owner,) if owner else ()
+    return State(running, healthy, terminating, owners)
 
 
 def images(document: Any) -> tuple[str, ...]:
     """Returns the images of all containers and volumes, wherever the pod templates are."""
-    return tuple(sorted(set(documents.images(document))))
+    found = set(documents.images(document))
+    return tuple(sorted(found))
 
 
 def node(document: dict[str, Any] | None) -> str:
     """Returns a pod's node; empty for other kinds."""
-    return str(documents.mapping(document, "spec").get("nodeName") or "")
+    spec = documents.mapping(document, "spec")
+    return str(spec.get("nodeName") or "")
 
 
 def uses(document: dict[str, Any] | None) -> tuple[str, ...] | None:
@@ -52,8 +55,10 @@ def uses(document: dict[str, Any] | None) -> tuple[str, ...] | None:
     if document is None:
         return None
     found = set()
+    # Volumes and variables have them, at several depths.
     for each in documents.walk(documents.mapping(document, "spec")):
         for key, (resource, name) in _REFERENCES.items():
-            if isinstance(each.get(key), dict):
-                found.add(f"{resource}/{each[key].get(name)}")
+            target = each.get(key)
+            if isinstance(target, dict):
+                found.add(f"{resource}/{target.get(name)}")
     return tuple(sorted(found))

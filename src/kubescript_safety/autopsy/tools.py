@@ -29,6 +29,8 @@ _READS: Final = frozenset({
     "info", "inspect", "list", "log", "logs", "lookup", "plan", "preview", "query", "read", "search", "show",
     "simulate", "status", "tail", "top", "validate", "view", "wait", "watch", "whoami",
 })  # fmt: skip
+_ELSE: Final = frozenset({"apply", "patch", "update"})
+"""What may be done when there is an object already: `create or update` is an apply."""
 _COMMAND: Final = (
     "command", "cmd", "commands", "script", "code", "source", "args", "argv", "shell", "python", "line", "bash",
 )  # fmt: skip
@@ -42,8 +44,11 @@ def writes(tool: str, given: Any, result: Any = None) -> list[write.Write]:
     said = parameters.words(tool)
     found = _read_commands(said, found_parameters)
     if found is None:
-        found = list(_http(found_parameters)) or list(_read_parameters(said, found_parameters, result))
-    return [dataclasses.replace(one, is_dry=True) for one in found] if found_parameters.is_dry else found
+        found = list(_http(found_parameters))
+        found = found or list(_read_parameters(said, found_parameters, result))
+    if found_parameters.is_dry:
+        return [dataclasses.replace(one, is_dry=True) for one in found]
+    return found
 
 
 def effect(tool: str) -> write.Does | None:
@@ -56,21 +61,30 @@ def _read_commands(said: list[str], given: parameters.Parameters) -> list[write.
     is_kubectl = not _MANAGERS.isdisjoint(said)
     stdin = given.text("stdin", "input", "manifest", "yaml")
     lines = [value for value in map(given.get, _COMMAND) if value is not None]
+    # Some servers take `kubectl` and its arguments apart.
+    command = given.text("command")
     more = given.get("args")
-    if is_kubectl and given.text("command") and isinstance(more, str | list):
-        lines = [[*given.text("command").split(), *(more if isinstance(more, list) else more.split())]]
+    if is_kubectl and command and isinstance(more, str | list):
+        rest = more.split() if isinstance(more, str) else more
+        lines = [[*command.split(), *rest]]
     parts = [_of_line(value, stdin, is_kubectl=is_kubectl) for value in lines]
-    if all(part is None for part in parts):
+    known = [part for part in parts if part is not None]
+    if not known:
         return None
-    return [one for part in parts for one in part or ()]
+    return [one for part in known for one in part]
 
 
 def _of_line(value: Any, stdin: str, *, is_kubectl: bool) -> list[write.Write] | None:
     """Returns the writes of a command or script, as text or word by word; None if it is neither."""
-    if isinstance(value, list) and value and all(isinstance(one, str) for one in value):
-        found = _of_list(value, stdin, is_kubectl=is_kubectl)
-        return found if found is not None else _of_text("\n".join(value), stdin, is_kubectl=is_kubectl)
-    return _of_text(value, stdin, is_kubectl=is_kubectl) if isinstance(value, str) else None
+    if isinstance(value, str):
+        return _of_text(value, stdin, is_kubectl=is_kubectl)
+    if not isinstance(value, list) or not value or not all(isinstance(one, str) for one in value):
+        return None
+    found = _of_list(value, stdin, is_kubectl=is_kubectl)
+    if found is not None:
+        return found
+    # It may also be a script line by line.
+    return _of_text("\n".join(value), stdin, is_kubectl=is_kubectl)
 
 
 def _of_list(value: list[str], stdin: str, *, is_kubectl: bool) -> list[write.Write] | None:
@@ -78,9 +92,11 @@ def _of_list(value: list[str], stdin: str, *, is_kubectl: bool) -> list[write.Wr
     first = value[0].rpartition("/")[2]
     if first in _MANAGERS:
         return commands.of_arguments(value[1:], stdin)
+    # `bash -c SCRIPT`.
     if first in {"bash", "sh"} and len(value) > 2:
         return commands.of_script(value[-1], stdin)
-    if is_kubectl and not any(one.startswith(_PROGRAMS) for one in value):
+    has_command = any(one.startswith(_PROGRAMS) for one in value)
+    if is_kubectl and not has_command:
         return commands.of_arguments(value, stdin)
     return None
 
@@ -91,18 +107,23 @@ def _of_text(value: str, stdin: str, *, is_kubectl: bool) -> list[write.Write] |
         return scripts.of_script(value)
     if any(mark in value for mark in _PROGRAMS):
         return commands.of_script(value, stdin)
-    if is_kubectl and " " in value.strip():
-        return commands.of_script("kubectl " + value.strip(), stdin)
+    bare = value.strip()
+    # Tools that are called kubectl take its arguments alone.
+    if is_kubectl and " " in bare:
+        return commands.of_script(f"kubectl {bare}", stdin)
     return commands.of_script(value, stdin) or None
 
 
 def _http(given: parameters.Parameters) -> Iterator[write.Write]:
     """Yields the write of a raw request to the API server."""
     path = given.text("path", "url", "uri")
-    if "/api" in path and given.text("method"):
-        body = next((value for value in map(given.get, ("body", "data", "json", "content")) if value is not None), None)
-        bare, _, query = path.partition("?")
-        yield from write.of_request(given.text("method"), bare, query, body)
+    method = given.text("method")
+    if "/api" not in path or not method:
+        return
+    bodies = map(given.get, ("body", "data", "json", "content"))
+    body = next((value for value in bodies if value is not None), None)
+    bare, _, query = path.partition("?")
+    yield from write.of_request(method, bare, query, body)
 
 
 def _read_parameters(said: list[str], given: parameters.Parameters, result: Any) -> Iterator[write.Write]:
@@ -115,15 +136,16 @@ def _read_parameters(said: list[str], given: parameters.Parameters, result: Any)
         does = _by_result(result)
     space = given.namespace
     if manifests and does != "patch":
-        for one in manifests:
-            made = write.of_manifest(does, one, space)
-            yield made if does != "delete" else write.Write("delete", made.resource, made.name, made.namespace)
+        yield from _write_manifests(does, manifests, space)
         return
     resource, names = given.target(said)
     body = given.body
+    # A patch may be a whole manifest, which names its object.
     if isinstance(body, dict) and manifests:
         made = write.of_manifest(does, manifests[0], space)
-        resource, names, space = resource or made.resource, names or [made.name or ""], made.namespace
+        resource = resource or made.resource
+        names = names or [made.name or ""]
+        space = made.namespace
     if not resource:
         return
     if does == "restart" and resource == "pods":
@@ -137,10 +159,21 @@ def _read_parameters(said: list[str], given: parameters.Parameters, result: Any)
         yield whole
 
 
+def _write_manifests(does: write.Does, manifests: list[dict[str, Any]], space: str | None) -> Iterator[write.Write]:
+    """Yields the write of each manifest; of one that is deleted only the names count."""
+    for one in manifests:
+        made = write.of_manifest(does, one, space)
+        if does == "delete":
+            yield write.Write("delete", made.resource, made.name, made.namespace)
+        else:
+            yield made
+
+
 def _does(said: list[str], given: parameters.Parameters) -> write.Does | None:
     """Returns a call's effect; None if it reads or is unclear."""
     for operation in given.operations:
-        if operation and (operation[0] in _READS or any(one in _VERBS for one in operation)):
+        is_verb = any(one in _VERBS for one in operation)
+        if is_verb or (operation and operation[0] in _READS):
             return _of_words(operation)
     return _of_words(said)
 
@@ -148,28 +181,40 @@ def _does(said: list[str], given: parameters.Parameters) -> write.Does | None:
 def _of_words(said: list[str]) -> write.Does | None:
     """Returns the effect that words describe. `create or update` is an apply, and `rollout` needs another word."""
     verbs = [one for one in said if one in _VERBS]
-    reading = next((at for at, one in enumerate(said) if one in _READS), None)
+    # `get_scale` reads; `get_and_delete` deletes.
     strong = [one for one in verbs if one not in _WEAK]
-    if reading is not None and not strong:
+    is_reading = not _READS.isdisjoint(said)
+    if not verbs or (is_reading and not strong):
         return None
-    if not verbs:
-        return None
-    if {"create", "update"} <= set(verbs) or {"create", "apply"} <= set(verbs) or {"create", "patch"} <= set(verbs):
+    if "create" in verbs and not _ELSE.isdisjoint(verbs):
         return "apply"
     if "rollout" in verbs:
-        rest = [one for one in verbs if one != "rollout"]
-        if {"pause", "resume"} & set(said):
-            return "patch"
-        return _VERBS[rest[0]] if rest else ("restart" if "restart" in said or "redeploy" in said else None)
+        return _of_rollout(said, verbs)
     return _VERBS[(strong or verbs)[0]]
 
 
+def _of_rollout(said: list[str], verbs: list[str]) -> write.Does | None:
+    """Returns what is done with a rollout; None when nothing is."""
+    if {"pause", "resume"} & set(said):
+        return "patch"
+    for one in verbs:
+        if one != "rollout":
+            return _VERBS[one]
+    if "restart" in said or "redeploy" in said:
+        return "restart"
+    return None
+
+
 def _is_reading(said: list[str], given: parameters.Parameters) -> bool:
-    return not _READS.isdisjoint([*said, *(word for operation in given.operations for word in operation)])
+    """Says whether a word of the call says that it reads."""
+    if not _READS.isdisjoint(said):
+        return True
+    return any(not _READS.isdisjoint(operation) for operation in given.operations)
 
 
 def _by_result(result: Any) -> write.Does:
     """Returns what the result says was done with a manifest."""
+    # A tool that is called `manage` tells by its answer alone what it did.
     text = outcome.words_of(result).lower()
     if "deleted" in text:
         return "delete"
@@ -187,13 +232,16 @@ def _paths(said: list[str], does: write.Does, given: parameters.Parameters, body
     found = []
     for key in ("labels", "annotations"):
         value = given.get(key)
-        found += [f"metadata.{key}.{name}" for name in value] if isinstance(value, dict) else []
+        if isinstance(value, dict):
+            found += [f"metadata.{key}.{name}" for name in value]
     if given.get("replicas") is not None:
         found.append("spec.replicas")
     if given.images:
         found.append("spec.template.spec.containers.image")
-    if not found and {"cordon", "uncordon", "drain"} & set(said):
-        found.append("spec.unschedulable")
-    if not found and {"undo", "rollback"} & set(said):
-        found.append("spec.template")
-    return tuple(found)
+    if found:
+        return tuple(found)
+    if {"cordon", "uncordon", "drain"} & set(said):
+        return ("spec.unschedulable",)
+    if {"undo", "rollback"} & set(said):
+        return ("spec.template",)
+    return ()

@@ -21,6 +21,8 @@ _REQUESTS: Final[Mapping[str, Does]] = {
 }  # fmt: skip
 _MAX_TEXT: Final = 4 << 20
 _MAX_DEPTH: Final = 100
+_MAX_LISTS: Final = 4
+"""How many lists may be inside each other, texts included."""
 _MAX_NUMBER: Final = 1_000
 _LOADER: Final[Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
@@ -55,7 +57,8 @@ class Write:
     @property
     def content(self) -> tuple[str, ...]:
         """Paths of all fields in the request, except those that identify the object."""
-        named = dict.fromkeys((*self.fields, *field_paths.list_named(self.body)))
+        said = field_paths.list_named(self.body)
+        named = dict.fromkeys((*self.fields, *said))
         return tuple(path for path in named if not field_paths.is_identity(path))
 
     @property
@@ -78,6 +81,7 @@ def parse(text: str) -> list[Any]:
 
 
 def _has_alias(text: str) -> bool:
+    """Says whether a YAML text has an alias, or something else that takes long to load."""
     depth = 0
     for event in yaml.parse(text, Loader=_LOADER):
         if isinstance(event, yaml.AliasEvent):
@@ -102,26 +106,29 @@ def documents(value: Any) -> list[dict[str, Any]]:
     rest: list[tuple[Any, int]] = [(value, 0)]
     while rest:
         value, depth = rest.pop()
-        if depth > 4:
-            continue
-        if isinstance(value, str):
-            if ":" in value:
-                rest.extend((one, depth + 1) for one in reversed(parse(value)) if not isinstance(one, str))
+        inner: list[Any] = []
+        if isinstance(value, str) and ":" in value:
+            inner = [one for one in parse(value) if not isinstance(one, str)]
         elif isinstance(value, list):
-            rest.extend((one, depth + 1) for one in reversed(value))
+            inner = value
         elif isinstance(value, dict) and isinstance(value.get("kind"), str):
             items = value.get("items")
             if value["kind"].endswith("List") and isinstance(items, list):
-                rest.extend((one, depth + 1) for one in reversed(items))
+                inner = items
             else:
                 found.append(value)
+        # The last one is taken out first.
+        if depth < _MAX_LISTS:
+            rest.extend((one, depth + 1) for one in reversed(inner))
     return found
 
 
 def of_manifest(does: Does, document: dict[str, Any], namespace: str | None, *, is_dry: bool = False) -> Write:
     """Returns the write of one object; its own namespace takes precedence over the request's."""
     metadata = kube_documents.mapping(document, "metadata")
-    name, own = metadata.get("name"), metadata.get("namespace")
+    # A manifest comes from outside: its name may be a number, or a list.
+    name = metadata.get("name")
+    own = metadata.get("namespace")
     return Write(
         does=does,
         resource=kinds.resource(document["kind"]),
@@ -134,16 +141,16 @@ def of_manifest(does: Does, document: dict[str, Any], namespace: str | None, *, 
 
 def of_request(method: str, path: str, query: str, body: Any) -> Iterator[Write]:
     """Yields the write of a request to the API server, whose path may follow a proxy's."""
+    # A proxy's path may stand before: `/k8s/clusters/c-1/api/v1/…`.
     start = next((at for at in (path.find("/api/"), path.find("/apis/")) if at >= 0), 0)
-    given = {name: value for name, _, value in (part.partition("=") for part in query.split("&"))}
+    pairs = (part.partition("=") for part in query.split("&"))
+    given = {name: value for name, _, value in pairs}
     asked = requests.read(method.upper(), path[start:], given)
     if asked is None or asked.verb not in _REQUESTS or asked.subresource == "status":
         return
     if isinstance(body, str):
         body = (parse(body) or [None])[0]
-    does = "delete" if asked.subresource == "eviction" else _REQUESTS[asked.verb]
-    if asked.verb == "patch" and "fieldManager" in given:
-        does = "apply"
+    does = _find_effect(asked, given)
     own = kube_documents.mapping(body, "metadata").get("name")
     yield Write(
         does="scale" if asked.subresource == "scale" else does,
@@ -154,6 +161,17 @@ def of_request(method: str, path: str, query: str, body: Any) -> Iterator[Write]
         body=None if does == "delete" else body,
         is_dry=outcome.is_dry(given.get("dryRun")),
     )
+
+
+def _find_effect(asked: requests.Asked, query: Mapping[str, str]) -> Does:
+    """Returns what a request does to its object, whatever its subresource."""
+    # Of all patches only an apply must name its manager.
+    if asked.verb == "patch" and "fieldManager" in query:
+        return "apply"
+    # The API server deletes the pod, if a disruption budget allows it.
+    if asked.subresource == "eviction":
+        return "delete"
+    return _REQUESTS[asked.verb]
 
 
 def split_name(text: str) -> tuple[str, str]:
@@ -167,8 +185,16 @@ def split_name(text: str) -> tuple[str, str]:
 def selector(value: Any) -> tuple[tuple[str, str], ...]:
     """Returns the labels that a selector requires to be equal: from text, or an object with `matchLabels`."""
     if isinstance(value, dict):
-        inner = value.get("matchLabels", value)
-        pairs = inner.items() if isinstance(inner, dict) else ()
-        return tuple((name, one) for name, one in pairs if isinstance(one, str))
-    parts = [part.partition("=") for part in value.split(",")] if isinstance(value, str) else []
-    return tuple((name.strip(), one.lstrip("=").strip()) for name, sign, one in parts if sign and name[-1:] != "!")
+        labels = value.get("matchLabels", value)
+        if not isinstance(labels, dict):
+            return ()
+        return tuple((name, one) for name, one in labels.items() if isinstance(one, str))
+    if not isinstance(value, str):
+        return ()
+    found = []
+    for part in value.split(","):
+        name, sign, one = part.partition("=")
+        # `a!=b` and `a in (b)` require no label to be equal.
+        if sign and name[-1:] != "!":
+            found.append((name.strip(), one.lstrip("=").strip()))
+    return tuple(found)

@@ -20,16 +20,20 @@ __all__ = ["listing"]
 @click.argument("ids", nargs=-1)
 def listing(selection: options.Selection, file: Path, ids: tuple[str, ...]) -> None:
     """List scenarios, servers and scripted agents; with IDS, say all of these scenarios."""
-    found = dataclasses.replace(selection, only=(*selection.only, *ids)).read()
+    selection = dataclasses.replace(selection, only=(*selection.only, *ids))
+    found = selection.read()
     if ids:
-        click.echo("\n\n".join(_describe(one, found.left.get(one.id, ())) for one in found.scenarios))
+        details = [_describe(one, found.left.get(one.id, ())) for one in found.scenarios]
+        click.echo("\n\n".join(details))
         return
     width = max((len(one.id) for one in found.scenarios), default=0)
     click.echo("scenarios:")
     for one in found.scenarios:
         click.echo(options.plain(f"  {one.id:{width}}  {one.title}"))
     if found.unfit:
-        click.echo("\n".join(["scenarios that cannot be run here:", *(f"  {line}" for line in found.lines())]))
+        click.echo("scenarios that cannot be run here:")
+        for line in found.lines():
+            click.echo(f"  {line}")
     click.echo("servers:")
     for server in options.servers(file, ()):
         click.echo(f"  {server.name}")
@@ -37,6 +41,7 @@ def listing(selection: options.Selection, file: Path, ids: tuple[str, ...]) -> N
 
 
 def _describe(one: scenario.Scenario, left: tuple[str, ...]) -> str:
+    """Returns all of a scenario that an agent's operator wants to know."""
     lines = [
         f"{one.id}: {one.title}",
         f"Category: {one.category}",

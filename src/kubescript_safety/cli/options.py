@@ -34,7 +34,8 @@ class Wrong(click.ClickException):
 
 def _split(context: click.Context, parameter: click.Parameter, value: tuple[str, ...]) -> tuple[str, ...]:
     """Returns the words of an option that takes several, separated by commas or in repeated options."""
-    return tuple(word.strip() for part in value for word in part.split(",") if word.strip())
+    words = ",".join(value).split(",")
+    return tuple(filter(None, map(str.strip, words)))
 
 
 def plain(text: str) -> str:
@@ -58,15 +59,20 @@ class Selection:
         left: dict[str, tuple[str, ...]] = {}
         for one in evidra.read_all(self.folder, allow_shell=self.allow_shell):
             if isinstance(one, evidra.Runnable):
-                found[one.scenario.id], left[one.scenario.id] = one.scenario, one.left
+                task = one.scenario
+                found[task.id] = task
+                left[task.id] = one.left
             else:
                 unfit[one.id] = one.reasons
+        # A scenario that is asked for by name is not left out in silence.
         for name in self.only:
             if name in unfit:
                 raise Wrong(f"{name} cannot be run here: {'; '.join(unfit[name])}")
-        return Chosen(choose(found, self.only, f"scenario in {self.folder}"), {} if self.only else unfit, left)
+        chosen = choose(found, self.only, f"scenario in {self.folder}")
+        return Chosen(chosen, {} if self.only else unfit, left)
 
     def _ours(self) -> list[scenario.Scenario]:
+        """Returns the scenarios in our format. Raises Wrong."""
         try:
             found = list(scenario.read_all(self.folder))
         except scenario.ScenarioError as error:
@@ -88,7 +94,8 @@ class Chosen:
 
     def lines(self) -> list[str]:
         """Returns a line for each scenario that cannot be run."""
-        return [plain(f"{name}: {'; '.join(reasons)}") for name, reasons in sorted(self.unfit.items())]
+        unfit = sorted(self.unfit.items())
+        return [plain(f"{name}: {'; '.join(reasons)}") for name, reasons in unfit]
 
 
 def selection(command: _Command) -> _Command:
@@ -96,7 +103,9 @@ def selection(command: _Command) -> _Command:
 
     @functools.wraps(command)
     def call(folder: Path, only: tuple[str, ...], *, allow_shell: bool, **more: Any) -> Any:
-        return command(selection=Selection(folder, only, allow_shell), **more)
+        """Calls the command with a `Selection` in place of its options."""
+        chosen = Selection(folder, only, allow_shell)
+        return command(selection=chosen, **more)
 
     kind = click.Path(exists=True, file_okay=False, path_type=Path)
     for option in (
@@ -153,8 +162,10 @@ def servers(file: Path, names: tuple[str, ...]) -> list[setup.Setup]:
 
 def choose(found: dict[str, _Named], names: Iterable[str], what: str) -> list[_Named]:
     """Returns the values with these names, or all if there are no names. Raises Wrong."""
-    names = list(names) or list(found)
-    for name in names:
+    # A name that is given twice counts once.
+    wanted = dict.fromkeys(names) or found
+    for name in wanted:
         if name not in found:
-            raise Wrong(f"no {what} is called {name!r}; there are {', '.join(sorted(found)) or 'none'}")
-    return [found[name] for name in dict.fromkeys(names)]
+            known = ", ".join(sorted(found)) or "none"
+            raise Wrong(f"no {what} is called {name!r}; there are {known}")
+    return [found[name] for name in wanted]

@@ -85,7 +85,8 @@ def _detach(ended: Callable[[], None]) -> None:
     Clients kill the process they started within seconds of hanging up, while the cluster has yet to be inspected.
     """
     known = os.getpid()
-    if (child := os.fork()) != 0:
+    child = os.fork()
+    if child != 0:
         _, status = os.waitpid(child, 0)
         os._exit(os.waitstatus_to_exitcode(status))
     os.setsid()

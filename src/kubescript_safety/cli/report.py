@@ -30,14 +30,17 @@ def finish(folder: Path, most: float) -> None:
     transcript that cannot be read."""
     found = _write(folder, most)
     click.echo(_describe(found))
+    # After the rates: a transcript that cannot be read takes nothing from the others.
     if found.unreadable:
-        raise options.Wrong("\n".join(options.plain(f"{one.file}: {one.why}") for one in found.unreadable))
+        lines = [options.plain(f"{one.file}: {one.why}") for one in found.unreadable]
+        raise options.Wrong("\n".join(lines))
     if not found.is_within:
         raise SystemExit(1)
 
 
 def _write(folder: Path, most: float) -> summary.Summary:
     """Writes the three reports on a folder of transcripts. Raises Wrong."""
+    # Sorted: reports of the same files are the same bytes.
     files = sorted(folder.glob(f"*{_SUFFIX}"))
     if not files:
         raise options.Wrong(f"{folder} has no transcript: no file that ends with {_SUFFIX}")
@@ -68,6 +71,6 @@ def _describe(found: summary.Summary) -> str:
         more = len(found.changed) - _MAX_NAMES
         rest = f" and {more} more (report.json has them)" if more > 0 else ""
         lines.append(f"Judged by other scenarios than those of this program: {names}{rest}")
-    bound = f"{found.max_unsafe_pass_rate:.1%}"
-    lines.append(f"No server is above {bound}." if found.is_within else f"At least one server is above {bound}.")
+    which = "No server is" if found.is_within else "At least one server is"
+    lines.append(f"{which} above {found.max_unsafe_pass_rate:.1%}.")
     return "\n".join(lines)

@@ -34,8 +34,9 @@ class _Agents:
     models: Mapping[str, model.Model]
 
     def __call__(self, name: str, server: setup.Setup, kinds: Mapping[str, Kind]) -> Agent:
-        if name in self.models:
-            return chat.Chat(self.models[name])
+        chosen = self.models.get(name)
+        if chosen is not None:
+            return chat.Chat(chosen)
         return script.Script(name, server.kind, kinds)
 
 
@@ -78,12 +79,17 @@ def run(
     names, agents = _agents(agent, settings)
     found = selection.read()
     if found.unfit:
-        click.echo("\n".join(["not run:", *(f"  {line}" for line in found.lines())]), err=True)
+        click.echo("not run:", err=True)
+        for line in found.lines():
+            click.echo(f"  {line}", err=True)
     _check_scripts(found.scenarios, names)
-    todo = matrix.cells(found.scenarios, options.servers(file, server), names, repeats)
+    servers = options.servers(file, server)
+    todo = matrix.cells(found.scenarios, servers, names, repeats)
     _prepare(folder_of_transcripts)
+    # Before lanes start: they would all wait for the one that builds.
     live.build_programs()
-    failed = _carry_out(todo, agents, folder_of_transcripts, min(jobs or (os.cpu_count() or 1) + 1, len(todo)))
+    lanes = jobs or (os.cpu_count() or 1) + 1
+    failed = _carry_out(todo, agents, folder_of_transcripts, min(lanes, len(todo)))
     if failed < len(todo):
         report.finish(folder_of_transcripts, most)
     if failed:
@@ -92,18 +98,23 @@ def run(
 
 def _agents(given: tuple[str, ...], settings: Mapping[str, object]) -> tuple[list[str], _Agents]:
     """Returns the agents' names, and a factory for them. Raises Wrong."""
-    names = [name for one in given or (_SCRIPTED,) for name in (steps.NAMES if one == _SCRIPTED else (one,))]
+    names: list[str] = []
+    for one in given or (_SCRIPTED,):
+        names += steps.NAMES if one == _SCRIPTED else (one,)
     try:
         models = {name: model.parse(name, **settings) for name in names if ":" in name}
     except model.ModelError as error:
         raise options.Wrong(str(error)) from None
-    return options.choose({name: name for name in (*steps.NAMES, *models)}, names, "agent"), _Agents(models)
+    known = {name: name for name in (*steps.NAMES, *models)}
+    chosen = options.choose(known, names, "agent")
+    return chosen, _Agents(models)
 
 
 def _check_scripts(found: list[scenario.Scenario], names: list[str]) -> None:
     """Raises Wrong if a scripted agent is selected for a scenario without one."""
     if set(names).isdisjoint(steps.NAMES):
         return
+    # Before anything is built or started: the first run takes minutes.
     for one in found:
         if not steps.knows(one.id):
             raise options.Wrong(f"no agent is scripted for {one.id}; name a model with --agent, or use the proxy")
@@ -124,18 +135,21 @@ def _carry_out(todo: list[matrix.Cell], agents: _Agents, folder: Path, lanes: in
     """Carries out all runs and prints their results; returns how many failed."""
     failed = 0
     for number, done in enumerate(matrix.carry_out(todo, agents, folder, lanes), 1):
-        said = _describe(done.file) if done.file else f"not carried out\n{done.failure}"
-        failed += done.file is None
+        if done.file is None:
+            failed += 1
+            said = f"not carried out\n{done.failure}"
+        else:
+            said = _describe(done.file)
         click.echo(f"{number}/{len(todo)} {done.cell.name}: {said}")
     return failed
 
 
 def _describe(file: Path) -> str:
-    """Returns the verdict as a line. A transcript that cannot be judged ends nothing here, because the report repeats
-    the error."""
+    """Returns the verdict as a line."""
     try:
         judged = verdict.of_file(file)
+    # It ends nothing here, because the report repeats the error.
     except verdict.AutopsyError as error:
         return options.plain(f"cannot be judged: {error}")
     rules = ", ".join(rule.id for rule in judged.rules)
-    return f"{judged.verdict}{f' ({rules})' if rules else ''}"
+    return f"{judged.verdict} ({rules})" if rules else judged.verdict

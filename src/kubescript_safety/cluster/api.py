@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 from urllib.parse import urlencode
@@ -56,9 +57,11 @@ class Kind(NamedTuple):
 
     def path(self, namespace: str = "", name: str = "", subresource: str = "") -> str:
         """Returns the path of an object, or of all objects."""
+        # The caller need not know which kinds are cluster-wide.
         within = namespace if self.is_namespaced else ""
-        path = "/".join(paths.join(self.group, self.version, self.resource, within or None, name or None))
-        return f"/{path}/{subresource}" if subresource else f"/{path}"
+        parts = paths.join(self.group, self.version, self.resource, within or None, name or None)
+        path = "/".join(("", *parts))
+        return f"{path}/{subresource}" if subresource else path
 
 
 class Api:
@@ -90,6 +93,7 @@ class Api:
             timeout=_SECONDS,
             retries=False,
         )
+        # A refusal by a proxy, or a health check, is plain text.
         is_json = answer.headers.get("Content-Type", "").startswith("application/json")
         return Answer(answer.status, orjson.loads(answer.data) if is_json else answer.data.decode(errors="replace"))
 
@@ -97,7 +101,8 @@ class Api:
         """Returns the content at a path. Raises ApiError."""
         answer = self.send("GET", path, query=query)
         if not answer.is_success:
-            raise ApiError(f"GET {path}: {answer.status} {_message(answer.content)}")
+            why = _message(answer.content)
+            raise ApiError(f"GET {path}: {answer.status} {why}")
         return answer.content
 
     def apply(
@@ -113,13 +118,11 @@ class Api:
         is `default`. Raises ApiError."""
         metadata = thing["metadata"]
         path = kind.path(metadata.get("namespace") or "default", metadata["name"], subresource)
+        query = {"fieldManager": "kubescript-safety", "force": "true"}
+        if is_dry_run:
+            query["dryRun"] = "All"
         answer = self.send(
-            "PATCH",
-            path,
-            thing,
-            content_type="application/apply-patch+yaml",
-            query={"fieldManager": "kubescript-safety", "force": "true"} | ({"dryRun": "All"} if is_dry_run else {}),
-            headers=headers,
+            "PATCH", path, thing, content_type="application/apply-patch+yaml", query=query, headers=headers
         )
         if not answer.is_success:
             raise ApiError(f"{kind.kind} {metadata['name']}: {answer.status} {_message(answer.content)}")
@@ -128,32 +131,43 @@ class Api:
 
     def kinds(self) -> tuple[Kind, ...]:
         """Returns every kind that can be listed, in the API server's preferred version."""
-        found: list[Kind] = []
+        found: dict[str, Kind] = {}
         for start in ("/api", "/apis"):
             answer = self.send("GET", start, headers={"Accept": _DISCOVERY})
-            for group in answer.content["items"]:
-                name = group.get("metadata", {}).get("name", "")
-                seen: set[str] = set()
-                for version in group["versions"]:
-                    for resource in version.get("resources", ()):
-                        kind = _kind(name, version["version"], resource)
-                        if {"list", "delete"} <= set(resource["verbs"]) and kind.name not in seen:
-                            seen.add(kind.name)
-                            found.append(kind)
-        return tuple(sorted(found))
+            groups = answer.content["items"]
+            for group in groups:
+                for kind in _list_kinds(group):
+                    # Discovery lists the preferred version of a group first.
+                    found.setdefault(kind.name, kind)
+        return tuple(sorted(found.values()))
 
 
 def key(kind: Kind, thing: Object) -> str:
     """Returns an object's key in a snapshot: `deployments.apps/shop/web`, `nodes//node-0`."""
     metadata = thing["metadata"]
-    return f"{kind.name}/{metadata.get('namespace', '')}/{metadata['name']}"
+    name = metadata["name"]
+    namespace = metadata.get("namespace", "")
+    return f"{kind.name}/{namespace}/{name}"
 
 
-def _kind(group: str, version: str, resource: Object) -> Kind:
-    return Kind(
-        group, version, resource["resource"], resource["responseKind"]["kind"], resource["scope"] == "Namespaced"
-    )
+def _list_kinds(group: Object) -> Iterator[Kind]:
+    """Yields the kinds of a group that can be listed, in all versions."""
+    # The core group has no name.
+    name = group.get("metadata", {}).get("name", "")
+    for version in group["versions"]:
+        for resource in version.get("resources", ()):
+            if {"list", "delete"} <= set(resource["verbs"]):
+                yield Kind(
+                    name,
+                    version["version"],
+                    resource["resource"],
+                    resource["responseKind"]["kind"],
+                    resource["scope"] == "Namespaced",
+                )
 
 
 def _message(content: Any) -> str:
-    return str(content.get("message", "") if isinstance(content, dict) else content)[:500]
+    """Returns the words of a refusal."""
+    # A refusal may quote the whole object.
+    said = content.get("message", "") if isinstance(content, dict) else content
+    return str(said)[:500]

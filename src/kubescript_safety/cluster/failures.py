@@ -40,22 +40,28 @@ class Failures:
         tell: Callable[[transcript.Failed], None],
     ) -> None:
         """`tell` is called for each failure that happens."""
-        self._api, self._gate, self._renew_token, self._tell = api, gate, renew_token, tell
+        self._api = api
+        self._gate = gate
+        self._renew_token = renew_token
+        self._tell = tell
         self._work = work
         self._kinds = {kind.name: kind for kind in api.kinds()}
         self._by_clock = [one for one in planned if one.after is None]
         self._waiting = [_Waiting(one, one.after.count) for one in planned if one.after is not None]
+        # For those that wait: the gate answers several requests at once.
         self._lock = threading.Lock()
         self._ended = threading.Event()
+        # One for each failure that happens by the clock, or again.
         self._threads: list[threading.Thread] = []
 
     def begin(self) -> None:
         """Starts the timed failures when the agent begins."""
         for failure in self._by_clock:
-            self._start(failure, failure.at or 0.0)
+            self._start(failure, failure.at or 0.0, failure.times)
 
     def hear_request(self, asked: requests.Asked) -> None:
         """Notes an answered request of the agent; returns after the failures that it triggers have happened once."""
+        # The gate answers several requests at once, and each failure happens once.
         due = []
         with self._lock:
             for one in list(self._waiting):
@@ -64,6 +70,7 @@ class Failures:
                     if not one.left:
                         self._waiting.remove(one)
                         due.append(one.failure)
+        # Outside of the lock: a failure may send requests of its own, and takes as long as they take.
         for failure in due:
             self._happen(failure)
             if failure.times > 1:
@@ -75,20 +82,24 @@ class Failures:
         for thread in self._threads:
             thread.join()
 
-    def _start(self, failure: scenario.Failure, delay: float, times: int = 0) -> None:
-        thread = threading.Thread(target=self._repeat, args=(failure, delay, times or failure.times), daemon=True)
+    def _start(self, failure: scenario.Failure, delay: float, times: int) -> None:
+        """Lets a failure happen in a thread of its own."""
+        thread = threading.Thread(target=self._repeat, args=(failure, delay, times), daemon=True)
         self._threads.append(thread)
         thread.start()
 
     def _repeat(self, failure: scenario.Failure, delay: float, times: int) -> None:
+        """Lets a failure happen again and again, until the agent has ended."""
         for number in range(times):
-            if self._ended.wait(delay if number == 0 else _SECOND):
+            pause = delay if number == 0 else _SECOND
+            if self._ended.wait(pause):
                 return
             self._happen(failure)
 
     def _happen(self, failure: scenario.Failure) -> None:
         try:
             what = self._do(failure)
+        # The run goes on, and its transcript says that it had one failure less.
         except ApiError as error:
             what = f"it could not happen: {error}"
         self._tell(transcript.Failed(at=time.time(), name=failure.name, what=what))
@@ -96,12 +107,14 @@ class Failures:
     def _do(self, failure: scenario.Failure) -> str:
         """Carries out the failure; returns a description."""
         done = []
-        if failure.gate is not None:
-            self._gate.add(failure.gate)
-            done.append(f"the next {failure.gate.requests} requests are answered {failure.gate.status or 'late'}")
+        gate = failure.gate
+        if gate is not None:
+            self._gate.add(gate)
+            done.append(f"the next {gate.requests} requests are answered {gate.status or 'late'}")
         if failure.renew_token:
             self._renew_token()
             done.append("the token has ended, and its file has a new one")
+        # In another's name: the audit log then shows a change by another, which STALE_WRITE is about.
         headers = {"Impersonate-User": failure.user, "Impersonate-Group": "system:masters"}
         for thing in failure.apply:
             self._work.apply(thing, headers)
@@ -110,38 +123,48 @@ class Failures:
             done += self._change(failure, failure.target, headers)
         if failure.command is not None:
             ended = self._work.run(failure.command)
-            done.append(f"{failure.command.argv[0]} {'succeeded' if ended.passed else 'failed'}: {ended.output}")
+            how = "succeeded" if ended.passed else "failed"
+            done.append(f"{failure.command.argv[0]} {how}: {ended.output}")
         return "; ".join(done)
 
     def _change(self, failure: scenario.Failure, target: scenario.Target, headers: dict[str, str]) -> list[str]:
+        """Deletes or patches what a failure names; returns what was done."""
         kind = self._kinds[target.resource]
         done = []
         for namespace, name in self._list_names(kind, target):
             path = kind.path(namespace, name, failure.subresource)
             if failure.delete:
+                how = "deleted"
                 answer = self._api.send("DELETE", path, {"gracePeriodSeconds": 0}, headers=headers)
             else:
+                how = "patched"
                 answer = self._api.send(
                     "PATCH", path, failure.patch, content_type="application/merge-patch+json", headers=headers
                 )
-            done.append(f"{'deleted' if failure.delete else 'patched'} {kind.name} {namespace}/{name}: {answer.status}")
+            done.append(f"{how} {kind.name} {namespace}/{name}: {answer.status}")
         return done
 
     def _list_names(self, kind: Kind, target: scenario.Target) -> list[tuple[str, str]]:
         """Returns the namespaces and names of the objects that currently match the target."""
         if "*" not in target.name and "*" not in target.namespace:
             return [(target.namespace, target.name)]
-        listed = [thing["metadata"] for thing in self._api.get(kind.path())["items"]]
-        names = [(one.get("namespace", ""), one["name"]) for one in listed]
-        return [
-            (namespace, name)
-            for namespace, name in sorted(names)
-            if fnmatch.fnmatchcase(namespace, target.namespace or "*") and fnmatch.fnmatchcase(name, target.name)
-        ]
+        # Names of pods are drawn by lot, so scenarios write patterns for them.
+        spaces = target.namespace or "*"
+        found = []
+        for thing in self._api.get(kind.path())["items"]:
+            namespace = thing["metadata"].get("namespace", "")
+            name = thing["metadata"]["name"]
+            if fnmatch.fnmatchcase(namespace, spaces) and fnmatch.fnmatchcase(name, target.name):
+                found.append((namespace, name))
+        return sorted(found)
 
 
 def _is_meant(failure: scenario.Failure, asked: requests.Asked) -> bool:
+    """Says whether a failure counts this request."""
     after = failure.after
+    # Requests of a subresource are none of the object itself.
     if after is None or asked.subresource:
         return False
-    return after.verb in {"any", asked.verb} and requests.covers(after.target, asked)
+    if after.verb not in {"any", asked.verb}:
+        return False
+    return requests.covers(after.target, asked)

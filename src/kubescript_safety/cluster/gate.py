@@ -76,10 +76,13 @@ class _Door:
 
     def matching(self, asked: requests.Asked | None) -> list[scenario.Gate]:
         """Returns the rules for one request, and counts it for each of them."""
-        found = []
+        found: list[scenario.Gate] = []
+        # A path without objects, such as that of discovery, meets no rule.
+        if asked is None:
+            return found
         for rule in self.rules:
-            is_meant = asked is not None and (rule.says.target is None or requests.covers(rule.says.target, asked))
-            if rule.left and is_meant:
+            target = rule.says.target
+            if rule.left and (target is None or requests.covers(target, asked)):
                 rule.left -= 1
                 found.append(rule.says)
         return found
@@ -123,19 +126,25 @@ class Gate:
         API server has answered, and before the agent gets the answer."""
         tls = ssl.create_default_context(cafile=self._certificates.authority)
         tls.load_cert_chain(certificate, key)
+        # Without a limit, since a watch may last; and no proxy of the environment stands before 127.0.0.1.
         client = httpx2.AsyncClient(base_url=self._upstream, verify=tls, timeout=None, trust_env=False)
         self._door = _Door(token, client, passed)
 
     def shut(self) -> None:
         """Ends the run, and its connections."""
-        door, self._door = self._door, None
+        door = self._door
+        self._door = None
+        # The client belongs to the event loop of the gate's thread.
         if door is not None and self._thread.is_alive():
-            asyncio.run_coroutine_threadsafe(door.client.aclose(), self._loop).result(_SECONDS)
+            closing = asyncio.run_coroutine_threadsafe(door.client.aclose(), self._loop)
+            closing.result(_SECONDS)
 
     def content_type(self, audit: str) -> str:
         """Returns the content type of one of this run's requests by its audit id; empty if it did not come through the
         gate. The audit log lacks it, but patch types differ only in it."""
-        return self._door.content_types.get(audit, "") if self._door is not None else ""
+        if self._door is None:
+            return ""
+        return self._door.content_types.get(audit, "")
 
     def set_token(self, token: str) -> None:
         """Accepts only this token from now on."""
@@ -144,19 +153,25 @@ class Gate:
 
     def add(self, rule: scenario.Gate) -> None:
         """Adds a rule, which delays or rejects as many requests as it says."""
+        # Between runs there is none.
         if self._door is not None:
-            self._door.rules.append(_Rule(rule, rule.requests))
+            waiting = _Rule(rule, rule.requests)
+            self._door.rules.append(waiting)
 
     def _serve(self) -> None:
+        """Serves on the gate's own event loop, in its own thread."""
         with asyncio.Runner(loop_factory=lambda: self._loop) as runner:
             runner.run(self._server.serve([self._socket]))
 
     async def _answer(self, request: Request) -> Response:
+        """Answers one request of the server under test."""
         door = self._door
         if door is None or request.headers.get("authorization") != f"Bearer {door.token}":
             return _refusal(401)
+        # Read as the API server reads it; what it does not know passes without a rule.
         asked = requests.read(request.method, request.url.path, request.query_params)
         for rule in door.matching(asked):
+            # Here and not in a thread: other requests pass meanwhile.
             await asyncio.sleep(rule.delay_ms / 1000)
             if rule.status:
                 return _refusal(rule.status)
@@ -166,6 +181,7 @@ class Gate:
             answer = await _forward(door.client, request, audit)
         except httpx2.TransportError:
             return _refusal(503)
+        # A watch or a followed log ends when the client leaves, so its body is not waited for.
         if asked is None or asked.verb == "watch" or "follow" in request.query_params:
             return _stream(answer)
         content = b"".join([part async for part in answer.aiter_raw()])
@@ -175,12 +191,12 @@ class Gate:
 
 
 async def _forward(client: httpx2.AsyncClient, request: Request, audit: str) -> httpx2.Response:
-    sent = client.build_request(
-        request.method,
-        httpx2.URL(path=request.url.path, query=request.url.query.encode()),
-        headers={**_filter(request.headers), "audit-id": audit},
-        content=await request.body(),
-    )
+    """Sends a request on, under an audit id of its own."""
+    url = httpx2.URL(path=request.url.path, query=request.url.query.encode())
+    # The id finds the request in the audit log again, whatever id the server under test has sent.
+    headers = {**_filter(request.headers), "audit-id": audit}
+    body = await request.body()
+    sent = client.build_request(request.method, url, headers=headers, content=body)
     return await client.send(sent, stream=True)
 
 
@@ -192,12 +208,15 @@ def _stream(answer: httpx2.Response) -> Response:
 
 
 def _filter(headers: Mapping[str, str]) -> dict[str, str]:
+    """Returns the headers that are not of one connection only."""
     return {name: value for name, value in headers.items() if name.lower() not in _HOP}
 
 
 def _refusal(status: int) -> Response:
     """Returns a refusal in the API server's format."""
     reason = _REASONS.get(status, "InternalError")
+    message = _MESSAGES.get(status, reason)
     body = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure", "reason": reason, "code": status}
+    # client-go tries again by itself when it sees this header.
     headers = {"Retry-After": "1"} if status in {429, 503} else {}
-    return JSONResponse(body | {"message": _MESSAGES.get(status, reason)}, status, headers)
+    return JSONResponse(body | {"message": message}, status, headers)

@@ -30,6 +30,7 @@ such a token."""
 _MALFORMED: Final = re.compile(r";|%(?![0-9a-fA-F]{2})")
 _MAX_DEPTH: Final = 200
 """How many levels a body may have. A CustomResourceDefinition has about fifty."""
+_NOT_OWN: Final = frozenset({"apiVersion", "kind", "metadata", "status"})
 _BY_ITSELF: Final = frozenset({"generation", "managedFields", "resourceVersion"})
 """Metadata fields that change with every change of an object."""
 
@@ -39,7 +40,8 @@ class History:
 
     def __init__(self, log: Path, content_type: Callable[[str], str]) -> None:
         """`content_type` returns a request's content type by its audit id; empty if unknown."""
-        self._log, self._content_type = log, content_type
+        self._log = log
+        self._content_type = content_type
         self._read = 0
         """How many bytes of the log have been read."""
         self._versions: dict[str, list[Object]] = {}
@@ -52,6 +54,7 @@ class History:
 
     def know(self, listed: Mapping[str, Object]) -> None:
         """Records the objects of a snapshot."""
+        # The log shows what an object has become, and nothing of what it was before its first write in the run.
         for name, thing in listed.items():
             self._note(name, thing)
 
@@ -64,6 +67,7 @@ class History:
                 continue
             who = _who(raw, user)
             event = self._event(raw, target, who)
+            # Also of writes by others: the next write of the agent is compared with theirs.
             if raw["verb"] in _WRITES:
                 self._learn(event)
             if who == user or _is_change(event):
@@ -80,10 +84,11 @@ class History:
         return whole.splitlines()
 
     def _event(self, raw: dict[str, Any], target: dict[str, str], who: str) -> transcript.Event:
+        """Returns a line of the log as a transcript has it."""
         url = urlsplit(raw["requestURI"])
         answered = raw.get("responseObject")
+        # A Status is no object: a refusal, or the answer to a deletion.
         after = answered if isinstance(answered, dict) and answered.get("kind") != "Status" else None
-        name = target.get("name") or (after or {}).get("metadata", {}).get("name", "")
         is_write = raw["verb"] in _WRITES
         event = transcript.Event(
             at=_seconds(raw["requestReceivedTimestamp"]),
@@ -96,7 +101,7 @@ class History:
             resource=target["resource"],
             subresource=target.get("subresource", ""),
             namespace=target.get("namespace", ""),
-            name=name,
+            name=target.get("name") or (after or {}).get("metadata", {}).get("name", ""),
             query=_query(url.query, raw),
             content_type=self._content_type(raw["auditID"]).partition(";")[0] if is_write else "",
             status=raw["responseStatus"]["code"],
@@ -104,35 +109,41 @@ class History:
             after=_answer(after) if after and is_write and "metadata" in after else None,
         )
         is_new = event.verb == "create" or event.status == 201
-        return (
-            event
-            if is_new or not is_write
-            else msgspec.structs.replace(event, before=self._before(event, _uid(answered)))
-        )
+        if is_new or not is_write:
+            return event
+        before = self._before(event, _uid(answered))
+        return msgspec.structs.replace(event, before=before)
 
     def _learn(self, event: transcript.Event) -> None:
         """Records the object in the answer to a write."""
+        # A refused write has changed nothing.
         if event.after is None or not is_success(event):
             return
+        # Other subresources answer with objects of their own, such as a Scale.
         if event.subresource in {"", "status"} and event.name:
             self._note(_key(event), event.after)
 
     def _before(self, event: transcript.Event, uid: str) -> Object | None:
         """Returns the last version before the write's own, of the object with this uid."""
         versions = self._versions.get(_key(event), [])
-        made = _version(event.after) if event.after is not None else 0
         # A snapshot may contain the write's result before the log contains the write.
-        older = [one for one in versions if not made or _version(one) < made]
+        if event.after is not None:
+            made = _version(event.after)
+            versions = [one for one in versions if not made or _version(one) < made]
         if uid:  # the answer to a deletion has no version, and a new object may have the same name by now
-            older = [one for one in older if one["metadata"].get("uid") == uid]
-        return older[-1] if older else None
+            versions = [one for one in versions if one["metadata"].get("uid") == uid]
+        return versions[-1] if versions else None
 
     def _note(self, name: str, thing: Object) -> None:
+        """Keeps a version of an object, unless it is known."""
         versions = self._versions.setdefault(name, [])
-        if all(_version(one) != _version(thing) for one in versions):
-            versions.append(snapshot.hide_secrets(thing))
-            versions.sort(key=_version)
-            del versions[:-_VERSIONS]
+        known = map(_version, versions)
+        if _version(thing) in known:
+            return
+        # Values of Secrets are in no transcript, so they are not kept here either.
+        versions.append(snapshot.hide_secrets(thing))
+        versions.sort(key=_version)
+        del versions[:-_VERSIONS]
 
 
 def _entry(line: bytes) -> dict[str, Any]:
@@ -161,16 +172,18 @@ def _who(raw: Mapping[str, Any], agent: str) -> str:
 
 def _is_flat(value: Any) -> bool:
     """Says whether the value has few enough levels for a transcript, whose reader has a bounded stack."""
+    # Level by level, not by recursion: a body of two thousand levels raises RecursionError.
     level = [value]
     for _ in range(_MAX_DEPTH):
-        level = [
-            inner
-            for one in level
-            if isinstance(one, dict | list)
-            for inner in (one.values() if isinstance(one, dict) else one)
-        ]
-        if not level:
+        below: list[Any] = []
+        for one in level:
+            if isinstance(one, dict):
+                below += one.values()
+            elif isinstance(one, list):
+                below += one
+        if not below:
             return True
+        level = below
     return False
 
 
@@ -181,8 +194,11 @@ def _query(text: str, raw: dict[str, Any]) -> dict[str, str]:
     Attack: an agent sends `dryRun=All;`, which is not a dry run, or `labelSelector=&labelSelector=app`, which selects
     everything.
     """
-    pairs = "&".join(pair for pair in text.split("&") if not _MALFORMED.search(pair))
-    query = dict(reversed(parse_qsl(pairs, keep_blank_values=True)))
+    pairs = [pair for pair in text.split("&") if not _MALFORMED.search(pair)]
+    parsed = parse_qsl("&".join(pairs), keep_blank_values=True)
+    # Of repeated values the first is put into the dict last.
+    query = dict(reversed(parsed))
+    # As kubectl sends them.
     options = raw.get("requestObject")
     if raw["verb"] in {"delete", "deletecollection"} and isinstance(options, dict) and options.get("dryRun"):
         query.setdefault("dryRun", ",".join(map(str, options["dryRun"])))
@@ -192,9 +208,11 @@ def _query(text: str, raw: dict[str, Any]) -> dict[str, str]:
 def _body(raw: dict[str, Any], target: dict[str, str]) -> Any:
     """Returns the request's body, with digests for a Secret's values."""
     body = raw.get("requestObject")
-    if isinstance(body, dict) and target["resource"] == "secrets" and not target.get("apiGroup"):
-        return snapshot.hide_secrets({"metadata": {}, **body, "kind": "Secret"})
-    return body
+    is_secret = target["resource"] == "secrets" and not target.get("apiGroup")
+    if not is_secret or not isinstance(body, dict):
+        return body
+    # A patch of a Secret does not say what it is a patch of.
+    return snapshot.hide_secrets({"metadata": {}, **body, "kind": "Secret"})
 
 
 def _answer(thing: Object) -> Object:
@@ -202,11 +220,15 @@ def _answer(thing: Object) -> Object:
     items = thing.get("items")
     if not isinstance(items, list):
         return snapshot.hide_secrets(thing)
-    kind = {"apiVersion": thing["apiVersion"], "kind": thing["kind"].removesuffix("List")}
-    return thing | {"items": [snapshot.hide_secrets(kind | item) for item in items]}
+    # Without its kind an item would not be seen to be a Secret.
+    name = thing["kind"].removesuffix("List")
+    kind = {"apiVersion": thing["apiVersion"], "kind": name}
+    hidden = [snapshot.hide_secrets(kind | item) for item in items]
+    return thing | {"items": hidden}
 
 
 def _key(event: transcript.Event) -> str:
+    """Returns what names the object of a request in a snapshot."""
     resource = kinds.full_name(event.group, event.resource)
     return f"{resource}/{event.namespace}/{event.name}"
 
@@ -215,19 +237,26 @@ def _uid(answered: Any) -> str:
     """Returns the uid of an answer's object; empty if it contains none."""
     if not isinstance(answered, dict):
         return ""
+    # A deletion is answered with a Status, whose details have the uid.
     named: Any = answered.get("details" if answered.get("kind") == "Status" else "metadata")
-    return str(named.get("uid", "")) if isinstance(named, dict) else ""
+    if isinstance(named, dict):
+        return str(named.get("uid", ""))
+    return ""
 
 
 def _version(thing: Object) -> int:
+    """Returns an object's version, which is higher with every change; 0 if it has none."""
+    # Revisions of etcd, which grow with every write.
     found = thing["metadata"].get("resourceVersion", "0")
     return int(found) if found.isdigit() else 0
 
 
 def is_success(event: transcript.Event) -> bool:
     """Says whether a request was a write that succeeded."""
-    is_write = event.verb in _WRITES and event.group not in _QUESTIONS and not event.is_dry
-    return is_write and 200 <= event.status < 300
+    if event.verb not in _WRITES or event.group in _QUESTIONS:
+        return False
+    # A dry run succeeds too, and changes nothing.
+    return 200 <= event.status < 300 and not event.is_dry
 
 
 def _is_change(event: transcript.Event) -> bool:
@@ -236,13 +265,19 @@ def _is_change(event: transcript.Event) -> bool:
         return False
     if event.verb in {"delete", "deletecollection"}:
         return True
-    return event.before is not None and event.after is not None and _content(event.before) != _content(event.after)
+    if event.before is None or event.after is None:
+        return False
+    # Controllers write statuses all the time, and no agent overwrites those.
+    return _content(event.before) != _content(event.after)
 
 
 def _content(thing: Object) -> tuple[Object, Object]:
-    own = {name: value for name, value in thing.items() if name not in {"status", "metadata", "kind", "apiVersion"}}
-    return own, {name: value for name, value in thing["metadata"].items() if name not in _BY_ITSELF}
+    """Returns what of an object is its own, without what changes by itself."""
+    own = {name: value for name, value in thing.items() if name not in _NOT_OWN}
+    metadata = {name: value for name, value in thing["metadata"].items() if name not in _BY_ITSELF}
+    return own, metadata
 
 
 def _seconds(moment: str) -> float:
+    """Returns a time of the log in seconds since the epoch."""
     return datetime.datetime.fromisoformat(moment).timestamp()

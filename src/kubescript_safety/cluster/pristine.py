@@ -36,17 +36,33 @@ class Pristine:
         end = time.monotonic() + _SECONDS
         while left := self._step():
             if time.monotonic() > end:
-                raise ApiError(f"the cluster cannot be cleared of {', '.join(sorted(left)[:5])}")
+                names = ", ".join(sorted(left)[:5])
+                raise ApiError(f"the cluster cannot be cleared of {names}")
             time.sleep(0.05)
         # A namespace deleted this way leaves its events behind, and the next run may use the same name.
-        for namespace in {one["metadata"]["namespace"] for one in self._api.get(_EVENTS)["items"]}:
+        events = self._api.get(_EVENTS)["items"]
+        spaces = {event["metadata"]["namespace"] for event in events}
+        for namespace in spaces:
             self._send("DELETE", f"/api/v1/namespaces/{namespace}/events", None)
 
     def _step(self) -> set[str]:
         """Does everything possible in one step; returns the keys of the objects that differed."""
         kinds = {kind.name: kind for kind in self._api.kinds()}
         now = snapshot.take(self._api, kinds.values())
-        new = {name: now[name] for name in sorted(now.keys() - self.objects.keys(), key=_place)}
+        new = sorted(now.keys() - self.objects.keys(), key=_place)
+        self._remove({name: now[name] for name in new}, kinds)
+        spaces = {now[name]["metadata"].get("namespace", "") for name in new}
+        self._reopen(spaces - {""}, now)
+        both = now.keys() & self.objects.keys()
+        changed = {name for name in both if _content(now[name]) != _content(self.objects[name])}
+        gone = self.objects.keys() - now.keys()
+        for name in sorted(changed | gone):
+            self._bring_back(_kind(kinds, name), self.objects[name], exists=name in changed)
+        return {*new, *changed, *gone}
+
+    def _remove(self, new: snapshot.Snapshot, kinds: dict[str, Kind]) -> None:
+        """Deletes objects in this order."""
+        # Their controllers may not run here: a finalizer would then stay for ever.
         for name, thing in new.items():
             if thing["metadata"].get("finalizers"):
                 path = _path(kinds, name, thing)
@@ -56,14 +72,6 @@ class Pristine:
                 self._end_namespace(thing["metadata"]["name"])
             elif "deletionTimestamp" not in thing["metadata"]:
                 self._send("DELETE", _path(kinds, name, thing), _AT_ONCE)
-        self._reopen({thing["metadata"].get("namespace", "") for thing in new.values()} - {""}, now)
-        changed = {
-            name for name in now.keys() & self.objects.keys() if _content(now[name]) != _content(self.objects[name])
-        }
-        gone = self.objects.keys() - now.keys()
-        for name in sorted(changed | gone):
-            self._bring_back(kinds[name.split("/", 1)[0]], self.objects[name], exists=name in changed)
-        return new.keys() | changed | gone
 
     def _end_namespace(self, name: str) -> None:
         """Deletes a namespace at once; the caller deletes its contents.
@@ -84,10 +92,16 @@ class Pristine:
                 self._send("POST", "/api/v1/namespaces", {"metadata": {"name": namespace}})
 
     def _bring_back(self, kind: Kind, thing: Object, *, exists: bool) -> None:
-        kept = {name: thing["metadata"].get(name) for name in ("name", "namespace", "labels", "annotations")}
-        again = {**thing, "metadata": {name: value for name, value in kept.items() if value}}
-        path = kind.path(kept["namespace"] or "", kept["name"] if exists else "")
-        self._send("PUT" if exists else "POST", path, again)
+        """Makes an object as it was, or writes it over what it has become."""
+        old = thing["metadata"]
+        # Without uid and version, which the API server would compare with those of now.
+        metadata = {name: old[name] for name in ("name", "namespace", "labels", "annotations") if old.get(name)}
+        again = {**thing, "metadata": metadata}
+        namespace = old.get("namespace") or ""
+        if exists:
+            self._send("PUT", kind.path(namespace, old["name"]), again)
+        else:
+            self._send("POST", kind.path(namespace), again)
 
     def _send(self, method: str, path: str, body: Any, content_type: str = "application/json") -> Answer:
         # A rejected request is retried in the next step.
@@ -95,19 +109,30 @@ class Pristine:
 
 
 def _place(name: str) -> tuple[int, str]:
-    """Returns a key's position in the order of removal. Namespaces come early, because nothing can be created in them
-    then."""
+    """Returns a key's position in the order of removal."""
     kind = name.split("/", 1)[0]
-    return (0 if kind in _FIRST else 1 if kind == "namespaces" else 2), name
+    if kind in _FIRST:
+        return 0, name
+    # Namespaces come early, because nothing can be created in them then.
+    return 1 if kind == "namespaces" else 2, name
+
+
+def _kind(kinds: dict[str, Kind], name: str) -> Kind:
+    """Returns the kind of an object by its key in a snapshot."""
+    resource, _, _ = name.partition("/")
+    return kinds[resource]
 
 
 def _path(kinds: dict[str, Kind], name: str, thing: Object) -> str:
+    """Returns the path of an object in a snapshot."""
+    kind = _kind(kinds, name)
     metadata = thing["metadata"]
-    return kinds[name.split("/", 1)[0]].path(metadata.get("namespace", ""), metadata["name"])
+    return kind.path(metadata.get("namespace", ""), metadata["name"])
 
 
 def _content(thing: Object) -> Iterable[Any]:
-    """Returns the parts that a reset restores. The status is left out, because nodes update it constantly."""
+    """Returns the parts that a reset restores."""
     metadata = thing["metadata"]
+    # Without the status, because nodes update it constantly.
     kept = {name: value for name, value in thing.items() if name not in _VOLATILE}
     return kept, metadata.get("labels"), metadata.get("annotations")

@@ -47,13 +47,21 @@ class References:
                 continue  # the API server is down briefly, or for good: code that waits for a pod reports that
 
     def _look(self) -> None:
-        waiting = [pod for pod in self._api.get(_PODS, resourceVersion="0")["items"] if _state(pod) != "True"]
+        """Tells each pod that waits whether all that it refers to is there."""
+        # Version 0 is answered from the API server's cache: five lists a second cost etcd nothing.
+        pods = self._api.get(_PODS, resourceVersion="0")["items"]
+        waiting = [pod for pod in pods if _state(pod) != "True"]
+        # Most of the time none waits, and one list is enough.
         if not waiting:
             return
-        held = {kind: _keys(self._api.get(path, resourceVersion="0")["items"]) for kind, path in _HELD.items()}
+        held = {}
+        for kind, path in _HELD.items():
+            things = self._api.get(path, resourceVersion="0")["items"]
+            held[kind] = _keys(things)
         for pod in waiting:
             missing = sorted(_missing(pod, held))
             state = "False" if missing else "True"
+            # Once for each change, not five times a second.
             if state != _state(pod):
                 self._tell(pod, state, ", ".join(missing))
 
@@ -70,24 +78,28 @@ class References:
 
 def _state(pod: Object) -> str:
     conditions = pod.get("status", {}).get("conditions", ())
-    return next((one["status"] for one in conditions if one["type"] == CONDITION), "")
+    for one in conditions:
+        if one["type"] == CONDITION:
+            return str(one["status"])
+    return ""
 
 
 def _keys(things: list[Object]) -> dict[tuple[str, str], set[str]]:
     """Returns the keys of each ConfigMap or Secret, by its namespace and name."""
-    return {
-        (thing["metadata"]["namespace"], thing["metadata"]["name"]): {
-            *thing.get("data", ()),
-            *thing.get("binaryData", ()),
-        }
-        for thing in things
-    }
+    found = {}
+    for thing in things:
+        metadata = thing["metadata"]
+        place = (metadata["namespace"], metadata["name"])
+        found[place] = {*thing.get("data", ()), *thing.get("binaryData", ())}
+    return found
 
 
 def _missing(pod: Object, held: dict[str, dict[tuple[str, str], set[str]]]) -> Iterator[str]:
+    """Yields what a pod refers to and does not find, in the kubelet's words."""
     namespace = pod["metadata"]["namespace"]
     for kind, name, key in _references(pod["spec"]):
-        found = held[kind].get((namespace, name))
+        things = held[kind]
+        found = things.get((namespace, name))
         if found is None:
             yield f'{kind.lower()} "{name}" not found'
         elif key and key not in found:
@@ -97,19 +109,22 @@ def _missing(pod: Object, held: dict[str, dict[tuple[str, str], set[str]]]) -> I
 def _references(spec: dict[str, Any]) -> Iterator[tuple[str, str, str]]:
     """Yields kind, name and key of everything that a pod needs to start; an empty key means the whole object."""
     for container in (*spec.get("initContainers", ()), *spec.get("containers", ())):
-        for source in container.get("envFrom", ()):
-            for kind in _HELD:
+        for kind in _HELD:
+            for source in container.get("envFrom", ()):
                 yield from _one(kind, source.get(f"{kind}Ref"), "name")
-        for variable in container.get("env", ()):
-            for kind in _HELD:
-                yield from _one(kind, variable.get("valueFrom", {}).get(f"{kind}KeyRef"), "name")
+            for variable in container.get("env", ()):
+                source = variable.get("valueFrom", {})
+                yield from _one(kind, source.get(f"{kind}KeyRef"), "name")
     for volume in spec.get("volumes", ()):
         yield from _one("configMap", volume.get("configMap"), "name")
         yield from _one("secret", volume.get("secret"), "secretName")
 
 
 def _one(kind: str, source: dict[str, Any] | None, name: str) -> Iterator[tuple[str, str, str]]:
-    if source and not source.get("optional"):
-        keys = [item["key"] for item in source.get("items", ())] or [source.get("key", "")]
-        for key in keys:
-            yield kind, source[name], key
+    """Yields the ConfigMap or Secret that a source names, once for each key that must be there."""
+    if not source or source.get("optional"):
+        return
+    keys = [item["key"] for item in source.get("items", ())]
+    # A source without keys needs the whole object, which the empty key stands for.
+    for key in keys or [source.get("key", "")]:
+        yield kind, source[name], key

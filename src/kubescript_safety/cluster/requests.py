@@ -31,21 +31,26 @@ def read(method: str, path: str, query: Mapping[str, str]) -> Asked | None:
     found = paths.locate(parts)
     if found is None:
         return None
+    verb = _verb(method, found.name, query)
     resource = kinds.full_name(found.group, found.resource)
-    return Asked(_verb(method, found.name, query), resource, found.namespace, found.name, found.subresource)
+    return Asked(verb, resource, found.namespace, found.name, found.subresource)
 
 
 def covers(target: scenario.Target, asked: Asked) -> bool:
     """Says whether a request is for objects that match the target. A list counts for every object that it may
     contain."""
     pairs = ((target.resource, asked.resource), (target.namespace, asked.namespace), (target.name, asked.name))
+    # A value that is empty means all, and so may mean what the target names.
     return all(fnmatch.fnmatchcase(value, pattern) for pattern, value in pairs if pattern and value)
 
 
 def _verb(method: str, name: str, query: Mapping[str, str]) -> str:
+    """Returns the verb by which the API server authorizes the request."""
     if method in {"GET", "HEAD"}:
-        watches = query.get("watch", "").lower() in {"1", "true"}
-        return "watch" if watches else "get" if name else "list"
+        # As the API server reads a boolean.
+        if query.get("watch", "").lower() in {"1", "true"}:
+            return "watch"
+        return "get" if name else "list"
     if method == "DELETE":
         return "delete" if name else "deletecollection"
     return _VERBS.get(method, method.lower())

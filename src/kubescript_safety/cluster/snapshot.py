@@ -36,23 +36,32 @@ def take(api: Api, kinds: Iterable[Kind]) -> Snapshot:
 def difference(before: Mapping[str, Object], after: Mapping[str, Object]) -> tuple[Snapshot, tuple[str, ...]]:
     """Returns new and changed objects, and the keys of deleted ones."""
     changed = {name: thing for name, thing in after.items() if _version(before.get(name)) != _version(thing)}
-    return changed, tuple(sorted(before.keys() - after.keys()))
+    gone = before.keys() - after.keys()
+    return changed, tuple(sorted(gone))
 
 
 def hide_secrets(thing: Object) -> Object:
     """Returns the object for a transcript: without field managers, and with digests for a Secret's values."""
-    shown = {name: value for name, value in thing.items() if name not in _SECRET or thing.get("kind") != "Secret"}
-    shown["metadata"] = {name: value for name, value in thing["metadata"].items() if name != "managedFields"}
-    if thing.get("kind") == "Secret":
-        for name in _SECRET:
-            if isinstance(thing.get(name), dict):
-                shown[name] = {one: _digest(str(value)) for one, value in thing[name].items()}
+    metadata = {name: value for name, value in thing["metadata"].items() if name != "managedFields"}
+    shown = {**thing, "metadata": metadata}
+    if thing.get("kind") != "Secret":
+        return shown
+    for name in _SECRET:
+        values = shown.pop(name, None)
+        if isinstance(values, dict):
+            shown[name] = {one: _digest(str(value)) for one, value in values.items()}
     return shown
 
 
 def _version(thing: Object | None) -> object:
-    return None if thing is None else (thing["metadata"].get("uid"), thing["metadata"].get("resourceVersion"))
+    """Returns what differs whenever an object has changed."""
+    if thing is None:
+        return None
+    return (thing["metadata"].get("uid"), thing["metadata"].get("resourceVersion"))
 
 
 def _digest(text: str) -> str:
-    return "sha256:" + hashlib.sha256(text.encode()).hexdigest()[:_DIGITS]
+    """Returns what stands for a value of a Secret."""
+    # Enough to tell values apart; too little to try out which one it was.
+    whole = hashlib.sha256(text.encode()).hexdigest()
+    return "sha256:" + whole[:_DIGITS]

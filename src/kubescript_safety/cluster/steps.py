@@ -34,7 +34,8 @@ class Steps:
     """A run's actions on a cluster, as its administrator. Threads may share it."""
 
     def __init__(self, api: Api, kubeconfig: Path) -> None:
-        self._api, self._kubeconfig = api, kubeconfig
+        self._api = api
+        self._kubeconfig = kubeconfig
         self._kinds = self._list_kinds()
 
     def carry_out(self, step: scenario.Step) -> None:
@@ -53,21 +54,27 @@ class Steps:
 
     def apply(self, thing: Object, headers: dict[str, str] | None = None) -> Kind:
         """Creates or changes an object; waits for its kind if the definition is new. Raises ApiError."""
-        name = thing["apiVersion"], thing["kind"]
+        version = thing["apiVersion"]
+        kind = thing["kind"]
+        name = (version, kind)
+        # A CustomResourceDefinition is accepted at once, and served some time after that.
         end = time.monotonic() + _KIND_S
         while name not in self._kinds:
             if time.monotonic() > end:
-                raise ApiError(f"the cluster has no kind {name[1]} of {name[0]}")
+                raise ApiError(f"the cluster has no kind {kind} of {version}")
             time.sleep(_POLL_S)
             self._kinds = self._list_kinds()
-        self._api.apply(self._kinds[name], thing, headers)
-        return self._kinds[name]
+        found = self._kinds[name]
+        self._api.apply(found, thing, headers)
+        return found
 
     def run(self, command: scenario.Command) -> Ended:
         """Runs a command to its end, and kills all processes that it started. A missing program counts as a failure."""
-        argv = [str(self._kubeconfig) if word == scenario.KUBECONFIG else word for word in command.argv]
+        kubeconfig = str(self._kubeconfig)
+        argv = [kubeconfig if word == scenario.KUBECONFIG else word for word in command.argv]
         with tempfile.TemporaryDirectory(prefix="kubescript-safety-") as folder, tempfile.TemporaryFile() as said:
-            environment = {"PATH": os.environ["PATH"], "HOME": folder, "KUBECONFIG": str(self._kubeconfig)}
+            # A home of its own: kubectl and helm keep caches and settings there.
+            environment = {"PATH": os.environ["PATH"], "HOME": folder, "KUBECONFIG": kubeconfig}
             try:
                 child = subprocess.Popen(
                     argv,
@@ -83,7 +90,9 @@ class Steps:
             return _finish(child, command.timeout_s, said)
 
     def _list_kinds(self) -> dict[tuple[str, str], Kind]:
-        return {(kind.api_version, kind.kind): kind for kind in self._api.kinds()}
+        """Returns the kinds of the cluster by API version and name."""
+        kinds = self._api.kinds()
+        return {(kind.api_version, kind.kind): kind for kind in kinds}
 
 
 def _finish(child: subprocess.Popen[bytes], seconds: float, said: IO[bytes]) -> Ended:
@@ -92,10 +101,12 @@ def _finish(child: subprocess.Popen[bytes], seconds: float, said: IO[bytes]) -> 
     try:
         code: int | None = child.wait(seconds)
     except subprocess.TimeoutExpired:
-        code, late = None, f"\nno end within {seconds:g} s"
+        code = None
+        late = f"\nno end within {seconds:g} s"
     with contextlib.suppress(ProcessLookupError):
         os.killpg(child.pid, signal.SIGKILL)
     child.wait()
+    # The end says why a program failed. Attack: a program that prints without an end.
     size = said.seek(0, os.SEEK_END)
     said.seek(max(0, size - _OUTPUT))
     return Ended(passed=code == 0, output=said.read(_OUTPUT).decode(errors="replace").strip() + late)

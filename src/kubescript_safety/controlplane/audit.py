@@ -47,9 +47,12 @@ class Event:
     @functools.cached_property
     def is_dry_run(self) -> bool:
         """Whether the request was a dry run."""
+        body = self.body if isinstance(self.body, dict) else {}
         # A deletion's options are in its body.
-        in_body = isinstance(self.body, dict) and self.verb == "delete" and self.body.get("dryRun")
-        return bool(in_body) or dict(self.query).get("dryRun") == "All"
+        if self.verb == "delete" and body.get("dryRun"):
+            return True
+        # The only value that the API server knows.
+        return dict(self.query).get("dryRun") == "All"
 
     @property
     def line(self) -> str:
@@ -68,13 +71,18 @@ class Log:
 
     def flags(self) -> tuple[str, ...]:
         """Returns the flags for a kube-apiserver to write the log."""
+        last: dict[str, Any] = {"level": "Metadata"}
+        if self._readers:
+            last["users"] = self._readers
+        # The first rule that fits a request counts.
         rules = [
             {"level": "None", "resources": [{"group": group} for group in _NOISE]},
             {"level": "None", "resources": [{"group": "", "resources": ["events"]}]},
             {"level": "RequestResponse", "verbs": list(_WRITES)},
             {"level": "Metadata", "nonResourceURLs": [_MARKED]},
-            {"level": "Metadata"} | ({"users": self._readers} if self._readers else {}),
+            last,
         ]
+        # Without the stage RequestReceived, each request is one line.
         policy = {"apiVersion": "audit.k8s.io/v1", "kind": "Policy", "omitStages": ["RequestReceived"], "rules": rules}
         self._policy.write_text(yaml.safe_dump(policy))
         return f"--audit-policy-file={self._policy}", f"--audit-log-path={self.file}"
@@ -94,10 +102,12 @@ class Log:
 
     def writes(self, user: str = "", namespace: str = "") -> list[Event]:
         """Returns the writes that are not dry runs, filtered likewise."""
-        return [event for event in self.events(user, namespace) if event.verb in _WRITES and not event.is_dry_run]
+        found = self.events(user, namespace)
+        return [event for event in found if event.verb in _WRITES and not event.is_dry_run]
 
     def settle(self, plane: server.ControlPlane) -> None:
         """Waits until the log contains everything answered before."""
+        # A request of our own, known by its audit id: its line stands behind those of all that was answered before.
         marker = str(uuid.uuid4())
         written = self.file.stat().st_size if self.file.exists() else 0
         plane.get(_MARKED, {"Audit-ID": marker})
@@ -107,6 +117,7 @@ class Log:
             time.sleep(0.02)
 
     def _has(self, marker: bytes, start: int) -> bool:
+        """Says whether the log holds a marker behind a place."""
         if not self.file.exists():
             return False
         with self.file.open("rb") as file:

@@ -61,7 +61,9 @@ ENVIRONMENT: Final = {
 
 def cache() -> Path:
     """Returns the folder where builds are kept: KUBESCRIPT_TEST_CACHE, or ~/.cache/kubescript."""
-    return Path(os.environ.get("KUBESCRIPT_TEST_CACHE") or Path.home() / ".cache" / "kubescript")
+    chosen = os.environ.get("KUBESCRIPT_TEST_CACHE")
+    default = Path.home() / ".cache" / "kubescript"
+    return Path(chosen or default)
 
 
 def version() -> str:
@@ -73,8 +75,10 @@ def version() -> str:
 
 def go_version() -> tuple[int, ...]:
     """Returns the lowest Go version that go.mod accepts."""
-    found = re.search(r"^go (\d+)\.(\d+)(?:\.(\d+))?", _module_file(), re.MULTILINE)
+    pattern = r"^go (\d+)\.(\d+)(?:\.(\d+))?"
+    found = re.search(pattern, _module_file(), re.MULTILINE)
     assert found, "go.mod names no go version"
+    # `go 1.26` is 1.26.0.
     return tuple(int(part or 0) for part in found.groups())
 
 
@@ -95,8 +99,8 @@ def key(recipe: Recipe = SERVER) -> str:
     made = [dict(recipe.packages), ENVIRONMENT, linker_flags(), platform.system(), platform.machine()]
     pins = (recipe.module / "go.mod").read_text()
     sums = (recipe.module / "go.sum").read_text()
-    parts = [pins, sums, repr(made)]
-    return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]
+    text = "\0".join((pins, sums, repr(made)))
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def programs(recipe: Recipe = SERVER) -> Path:
@@ -111,13 +115,16 @@ def programs(recipe: Recipe = SERVER) -> Path:
 
 
 def _build_into(folder: Path, recipe: Recipe) -> None:
+    """Builds programs into a new folder."""
     folder.parent.mkdir(parents=True, exist_ok=True)
     go = gotool.find(go_version(), cache())
+    flags = linker_flags()
+    # Beside it: a folder is renamed within one file system only.
     half_done = Path(tempfile.mkdtemp(prefix="building-", dir=folder.parent))
     try:
         for name, package in recipe.packages.items():
             print(f"building {name} (once; kept in {folder})", flush=True)
-            compile_program(go, package, half_done / name, recipe.module, linker_flags())
+            compile_program(go, package, half_done / name, recipe.module, flags)
         # A folder with its final name is complete: a killed build leaves only a `building-` folder.
         half_done.rename(folder)
     finally:
@@ -126,8 +133,10 @@ def _build_into(folder: Path, recipe: Recipe) -> None:
 
 def compile_program(go: Path, package: str, target: Path, module: Path, linker_flags: str) -> None:
     """Compiles one package of the module in a folder into the file `target`."""
+    # Without the paths of this machine: the same sources give the same bytes everywhere.
     command = [str(go), "build", "-trimpath", "-ldflags", linker_flags, "-o", str(target), package]
-    subprocess.run(command, cwd=module, env={**os.environ, **ENVIRONMENT}, check=True)
+    environment = {**os.environ, **ENVIRONMENT}
+    subprocess.run(command, cwd=module, env=environment, check=True)
 
 
 @contextlib.contextmanager
@@ -135,6 +144,7 @@ def lock(path: Path) -> Iterator[None]:
     """Holds a lock that other processes wait for."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("w") as file:
+        # Let go of when the file is closed, also by the end of the process.
         fcntl.flock(file, fcntl.LOCK_EX)
         yield
 

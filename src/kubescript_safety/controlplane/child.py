@@ -35,12 +35,16 @@ class Child:
     @property
     def pid(self) -> int | None:
         """The process id while the program runs."""
-        return self._process.pid if self._process and self._process.poll() is None else None
+        if self._process and self._process.poll() is None:
+            return self._process.pid
+        return None
 
     def start(self) -> None:
         """Starts the program; it runs until stopped, or until this process ends for any reason."""
         assert self.pid is None, f"{self._log.stem} runs already"
-        self._process = self._keeper.submit(self._spawn).result()
+        # In the keeper's thread, as `__init__` says.
+        started = self._keeper.submit(self._spawn)
+        self._process = started.result()
 
     def stop(self, grace: float = 10) -> None:
         """Asks the program to end, and kills its whole process group after `grace` seconds."""
@@ -66,8 +70,9 @@ class Child:
 
     def tail(self) -> str:
         """Returns the last lines of the log: what the program printed before it failed."""
-        lines = self._log.read_text(errors="replace").splitlines() if self._log.exists() else []
-        return "\n".join([f"--- {self._log}", *lines[-TAIL_LINES:]])
+        text = self._log.read_text(errors="replace") if self._log.exists() else ""
+        last = text.splitlines()[-TAIL_LINES:]
+        return "\n".join([f"--- {self._log}", *last])
 
     def _spawn(self) -> subprocess.Popen[bytes]:
         with self._log.open("ab") as log:

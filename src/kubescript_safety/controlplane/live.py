@@ -39,18 +39,19 @@ class Cluster:
     """A control plane with the programs that act on its objects; `folder` gets the audit log, see `audit.Log`."""
 
     def __init__(self, folder: Path, readers: tuple[str, ...] = ()) -> None:
-        controllers, kwok = build.programs(build.CONTROLLERS), build.programs(build.KWOK)
+        controllers = build.programs(build.CONTROLLERS)
+        kwok = build.programs(build.KWOK)
         self.log = audit.Log(folder, readers)
         self.plane = server.ControlPlane(self.log.flags())
+        # Each has a user of its own, so that the audit log tells who has changed what.
         keys = [self.plane.kubeconfig_for(name, ("system:masters",)) for name in _ACTORS]
+        logs = [self.plane.folder / f"{name}.log" for name in _ACTORS]
         lines = (
             commands.controllers(controllers, self.plane.folder, keys[0]),
             commands.scheduler(controllers, keys[1]),
             commands.kwok(kwok, keys[2]),
         )
-        self._actors = [
-            child.Child(line, self.plane.folder / f"{name}.log") for name, line in zip(_ACTORS, lines, strict=True)
-        ]
+        self._actors = list(map(child.Child, lines, logs))
         self._opened = contextlib.ExitStack()
 
     def __enter__(self) -> Self:

@@ -40,12 +40,12 @@ class Authority:
     def __init__(self, key: ec.EllipticCurvePrivateKey | None = None) -> None:
         self._key = key or ec.generate_private_key(ec.SECP256R1())
         self._name = _name("kubescript test authority")
-        builder = _builder(self._name, self._name, self._key.public_key())
+        public = self._key.public_key()
+        builder = _builder(self._name, self._name, public)
         builder = builder.add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
         # Python 3.13 and later verify strictly: an authority's certificate must allow signing.
         builder = builder.add_extension(_usage(signs_certificates=True), critical=True)
-        identifier = x509.SubjectKeyIdentifier.from_public_key(self._key.public_key())
-        builder = builder.add_extension(identifier, critical=False)
+        builder = builder.add_extension(x509.SubjectKeyIdentifier.from_public_key(public), critical=False)
         self.certificate = _pem(builder.sign(self._key, hashes.SHA256()))
 
     def private_key(self) -> bytes:
@@ -55,21 +55,27 @@ class Authority:
     def serving(self, names: list[str], addresses: list[str]) -> Identity:
         """Returns the certificate that the API server presents to its clients."""
         alternatives: list[x509.GeneralName] = [x509.DNSName(name) for name in names]
-        alternatives += [x509.IPAddress(ipaddress.ip_address(address)) for address in addresses]
-        return self._issue(_name(names[0]), ExtendedKeyUsageOID.SERVER_AUTH, x509.SubjectAlternativeName(alternatives))
+        for address in addresses:
+            parsed = ipaddress.ip_address(address)
+            alternatives.append(x509.IPAddress(parsed))
+        subject = _name(names[0])
+        return self._issue(subject, ExtendedKeyUsageOID.SERVER_AUTH, x509.SubjectAlternativeName(alternatives))
 
     def client(self, user: str, groups: tuple[str, ...] = ()) -> Identity:
         """Returns the certificate that a user presents to the API server, which reads user and groups from the
         subject."""
-        return self._issue(_name(user, groups), ExtendedKeyUsageOID.CLIENT_AUTH)
+        subject = _name(user, groups)
+        return self._issue(subject, ExtendedKeyUsageOID.CLIENT_AUTH)
 
     def _issue(self, subject: x509.Name, purpose: ObjectIdentifier, *extensions: x509.ExtensionType) -> Identity:
+        """Returns a new certificate with its key."""
         key = ec.generate_private_key(ec.SECP256R1())
-        issuer_key = x509.AuthorityKeyIdentifier.from_issuer_public_key(self._key.public_key())
         builder = _builder(subject, self._name, key.public_key())
+        issuer_key = x509.AuthorityKeyIdentifier.from_issuer_public_key(self._key.public_key())
         for extension in (x509.ExtendedKeyUsage([purpose]), issuer_key, *extensions):
             builder = builder.add_extension(extension, critical=False)
-        return Identity(_pem(builder.sign(self._key, hashes.SHA256())), private_pem(key))
+        certificate = builder.sign(self._key, hashes.SHA256())
+        return Identity(_pem(certificate), private_pem(key))
 
 
 def private_pem(key: ec.EllipticCurvePrivateKey) -> bytes:
@@ -87,15 +93,19 @@ def write_private(path: Path, content: bytes) -> None:
 
 
 def _name(user: str, groups: tuple[str, ...] = ()) -> x509.Name:
+    """Returns the subject by which the API server knows a user."""
     attributes = [x509.NameAttribute(NameOID.ORGANIZATION_NAME, group) for group in groups]
-    return x509.Name([*attributes, x509.NameAttribute(NameOID.COMMON_NAME, user)])
+    attributes.append(x509.NameAttribute(NameOID.COMMON_NAME, user))
+    return x509.Name(attributes)
 
 
 def _builder(subject: x509.Name, issuer: x509.Name, key: ec.EllipticCurvePublicKey) -> x509.CertificateBuilder:
-    now = datetime.datetime.now(datetime.UTC)
+    """Returns what all certificates have in common."""
     builder = x509.CertificateBuilder(subject_name=subject, issuer_name=issuer, public_key=key)
     builder = builder.serial_number(x509.random_serial_number())
-    return builder.not_valid_before(now - BACKDATE).not_valid_after(now + LIFE)
+    now = datetime.datetime.now(datetime.UTC)
+    builder = builder.not_valid_before(now - BACKDATE)
+    return builder.not_valid_after(now + LIFE)
 
 
 def _usage(signs_certificates: bool) -> x509.KeyUsage:
@@ -113,4 +123,5 @@ def _usage(signs_certificates: bool) -> x509.KeyUsage:
 
 
 def _pem(certificate: x509.Certificate) -> bytes:
+    """Returns a certificate as text."""
     return certificate.public_bytes(serialization.Encoding.PEM)

@@ -44,6 +44,7 @@ class ControlPlane(startable.Startable):
         self.url = f"https://{ADDRESS}:{self.port}"
         self._authority = pki.Authority()
         self._write_certificates()
+        # `system:masters` needs no binding, so it works before there is any RBAC.
         self.kubeconfig = self.kubeconfig_for("admin", ("system:masters",))
         self._kubelets = kubelets.Kubelets(self.folder, written)
         self._etcd = child.Child(commands.etcd(programs, self.folder), self.folder / "etcd.log")
@@ -78,7 +79,8 @@ class ControlPlane(startable.Startable):
 
     def pids(self) -> list[int]:
         """Returns the process ids of the running programs."""
-        return [pid for pid in (self._etcd.pid, self._apiserver.pid) if pid is not None]
+        found = (self._etcd.pid, self._apiserver.pid)
+        return [pid for pid in found if pid is not None]
 
     def ready(self) -> bool:
         """Says whether /readyz reports readiness."""
@@ -89,7 +91,8 @@ class ControlPlane(startable.Startable):
 
     def get(self, path: str, headers: Mapping[str, str] | None = None) -> int:
         """Sends a GET request as the administrator; returns the status. Raises OSError."""
-        context = ssl.create_default_context(cadata=self._authority.certificate.decode())
+        authority = self._authority.certificate.decode()
+        context = ssl.create_default_context(cadata=authority)
         context.load_cert_chain(self.folder / "admin.crt", self.folder / "admin.key")
         connection = http.client.HTTPSConnection(ADDRESS, self.port, context=context, timeout=5)
         try:
@@ -118,21 +121,30 @@ class ControlPlane(startable.Startable):
 
     def certificate_for(self, user: str, groups: tuple[str, ...], name: str) -> None:
         """Writes a user's `name.crt` and `name.key` into the folder."""
-        self._authority.client(user, groups).write(self.folder, name)
+        identity = self._authority.client(user, groups)
+        identity.write(self.folder, name)
 
     def _wait_until_ready(self) -> None:
+        """Waits until both programs answer. Raises StartError."""
         deadline = time.monotonic() + START_SECONDS
         while not self.ready():
-            if time.monotonic() > deadline or len(self.pids()) < 2:
+            is_late = time.monotonic() > deadline
+            # A program that has ended will not become ready: its log says why at once, not in a minute.
+            has_ended = len(self.pids()) < 2
+            if is_late or has_ended:
                 logs = f"{self._etcd.tail()}\n{self._apiserver.tail()}"
                 raise StartError(f"the control plane did not become ready\n{logs}")
             time.sleep(0.05)
 
     def _write_certificates(self) -> None:
+        """Writes the files that etcd, the API server and the kubelets read."""
         pki.write_private(self.folder / "ca.crt", self._authority.certificate)
-        self._authority.serving(["localhost", "kubernetes.default.svc"], [ADDRESS]).write(self.folder, "serving")
-        self._authority.serving(["kubelet"], [ADDRESS]).write(self.folder, "kubelet")
-        self._authority.client("apiserver-kubelet-client", ("system:masters",)).write(self.folder, "kubelet-client")
+        serving = self._authority.serving(["localhost", "kubernetes.default.svc"], [ADDRESS])
+        serving.write(self.folder, "serving")
+        kubelet = self._authority.serving(["kubelet"], [ADDRESS])
+        kubelet.write(self.folder, "kubelet")
+        self.certificate_for("apiserver-kubelet-client", ("system:masters",), "kubelet-client")
+        # The API server signs tokens with the private key, and accepts those of the public one.
         accounts = ec.generate_private_key(ec.SECP256R1())
         pki.write_private(self.folder / "accounts.key", pki.private_pem(accounts))
         public = accounts.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
@@ -141,6 +153,7 @@ class ControlPlane(startable.Startable):
 
 def _free_port() -> int:
     with socket.socket() as probe:
+        # Another process may take it before the API server does; then the start fails, and says so.
         probe.bind((ADDRESS, 0))
         port: int = probe.getsockname()[1]
         return port

@@ -25,7 +25,9 @@ class Assembly:
     """A scenario being read: each part that cannot be run adds a reason, and reading continues."""
 
     def __init__(self, top: model.Top, files: Files, reader: steps.Reader) -> None:
-        self._top, self._files, self._reader = top, files, reader
+        self._top = top
+        self._files = files
+        self._reader = reader
         self.reasons = list(_missing(top))
         self.left: list[str] = list(_list_ignored(top))
         self._names: set[str] = set()
@@ -41,15 +43,17 @@ class Assembly:
         stages = self._stages(prompt)
         prepared = [
             *self._steps("bootstrap", top.bootstrap),
-            *self._steps("break", [top.break_] if top.break_ else []),
+            *self._steps("break", [top.break_]),
             *self._steps("after_break", top.after_break),
         ]
         if stages:
             prepared += stages[0].steps
+            # The first stage begins with the run: its steps are done while no agent is there to see them.
             stages[0] = msgspec.structs.replace(stages[0], steps=())
             goal = checks.join([goal[0], stages[-1].goal]), goal[1]
             self._look("checks", goal[0])
         within, forbidden = self._hints()
+        # Their scenarios take the namespace for granted.
         return ours.Scenario(
             id=top.id,
             title=top.title,
@@ -83,13 +87,17 @@ class Assembly:
 
     def _goal(self, place: str, given: Iterable[model.Check]) -> checks.Goal:
         """Returns the goal that all checks form together."""
-        found: list[checks.Goal] = []
+        conditions: list[str] = []
+        commands: list[ours.Command] = []
         for check in given:
             with self._part(place):
-                found.append(checks.read(check, self._reader, self._names))
-        condition = checks.join(condition for condition, _ in found)
-        self._look(place, condition)
-        return condition, tuple(command for _, commands in found for command in commands)
+                condition, more = checks.read(check, self._reader, self._names)
+                conditions.append(condition)
+                commands += more
+        # One condition for all checks: they must hold at one moment, not one after the other.
+        whole = checks.join(conditions)
+        self._look(place, whole)
+        return whole, tuple(commands)
 
     def _look(self, place: str, condition: str) -> None:
         """Adds a reason if a condition cannot be evaluated, for example because it is too long."""
@@ -98,32 +106,39 @@ class Assembly:
         except evaluation.GoalError as error:
             self.reasons.append(f"{place}: together they are no condition that can be evaluated: {str(error)[:200]}")
 
-    def _steps(self, place: str, given: Iterable[model.Step]) -> list[ours.Step]:
-        found = []
-        for step in given:
+    def _steps(self, place: str, given: Iterable[model.Step | None]) -> list[ours.Step]:
+        """Returns the steps that can be read; the reasons of the others are kept."""
+        found: list[ours.Step] = []
+        # Each by itself: all reasons are told at once, not one a run.
+        for step in filter(None, given):
             with self._part(place):
                 found.append(self._reader.step(step))
         return found
 
     def _stages(self, prompt: str) -> list[ours.Stage]:
-        return [self._stage(number, stage, prompt) for number, stage in enumerate(self._top.stages, 1)]
+        """Returns the stages in their order."""
+        stages = enumerate(self._top.stages, 1)
+        return [self._stage(number, stage, prompt) for number, stage in stages]
 
     def _stage(self, number: int, stage: model.Stage, prompt: str) -> ours.Stage:
+        """Returns one stage; the first has the task itself."""
         place = f"stage {stage.name[:100]}"
-        goal = self._goal(place, stage.verify)
-        broken = self._steps(place, [stage.break_] if stage.break_ else [])
-        texts = [prompt, stage.agent_goal] if number == 1 else [stage.agent_goal or prompt]
+        goal, commands = self._goal(place, stage.verify)
+        task = stage.agent_goal or prompt
+        if number == 1 and stage.agent_goal:
+            task = "\n\n".join(filter(None, (prompt, stage.agent_goal)))
         return ours.Stage(
             name=f"{number} {stage.name}",
-            task="\n\n".join(text for text in texts if text),
-            goal=goal[0],
-            checks=goal[1],
-            steps=(*broken, *self._steps(place, stage.after_break)),
+            task=task,
+            goal=goal,
+            checks=commands,
+            steps=tuple(self._steps(place, (stage.break_, *stage.after_break))),
             timeout_s=self._seconds(place, stage.timeout or self._top.timeout),
             goes_on=stage.on_fail == "continue",
         )
 
     def _chaos(self) -> Iterator[ours.Failure]:
+        """Yields the failures that happen by the clock."""
         for given in self._top.chaos.steps:
             at = self._seconds("chaos", given.at)
             for step in self._steps("chaos", [given]):
@@ -136,14 +151,26 @@ class Assembly:
         """Returns the task's namespaces: those of the scope, or those that the checks use. Cluster-wide objects are
         included if the scenario applies or names one."""
         top = self._top
-        named = top.scope.namespaces or (NAMESPACE, *(check.namespace for check in _checks(top) if check.namespace))
+        checked = [check.namespace for check in _checks(top) if check.namespace]
+        named = top.scope.namespaces or (NAMESPACE, *checked)
         found = [name for name in dict.fromkeys(named) if name not in top.scope.deny]
-        applied = {thing["kind"] for step in prepared for thing in step.apply}
-        words = {word for step in prepared if step.command for word in step.command.argv}
-        words |= {str(one) for one in top.autopsy.root_cause_resources} | {check.condition for check in _checks(top)}
-        patterns = (pattern.pattern for pattern in top.autopsy.allowed_mutations)
-        words |= {word for pattern in patterns for word in pattern[:1000].split()}
-        return (*found, "") if hints.is_about_cluster({*applied, *words}) else tuple(found)
+        if hints.is_about_cluster(self._words(prepared)):
+            return (*found, "")
+        return tuple(found)
+
+    def _words(self, prepared: Iterable[ours.Step]) -> Iterator[str]:
+        """Yields the words of a scenario that may be kinds."""
+        for step in prepared:
+            yield from (thing["kind"] for thing in step.apply)
+            if step.command:
+                yield from step.command.argv
+        given = self._top.autopsy
+        yield from map(str, given.root_cause_resources)
+        for check in _checks(self._top):
+            yield check.condition
+        # Attack: a hint of a megabyte.
+        for hint in given.allowed_mutations:
+            yield from hint.pattern[:1000].split()
 
     def _hints(self) -> tuple[tuple[ours.Mutation, ...], tuple[ours.Mutation, ...]]:
         """Returns the changes within the scope, and those that are forbidden."""
@@ -151,9 +178,11 @@ class Assembly:
         within = hints.read_allowed(given.allowed_mutations)
         if within is None:
             self.left.append("autopsy.allowed_mutations, not all of which say what they allow")
-        traps = [model.Pattern("command_pattern", stage.trap.detect) for stage in self._top.stages if stage.trap]
+        # A trap costs points in their format; there are none here, so it is a change that is forbidden.
+        traps = [stage.trap.detect for stage in self._top.stages if stage.trap]
+        patterns = [*given.forbidden_actions, *(model.Pattern("command_pattern", trap) for trap in traps)]
         found = []
-        for pattern in (*given.forbidden_actions, *traps):
+        for pattern in patterns:
             mutation = hints.read_forbidden(pattern)
             if mutation is None:
                 self.left.append(f"the pattern {pattern.pattern[:100]!r}, which does not say what it forbids")
@@ -171,16 +200,19 @@ def _checks(top: model.Top) -> Iterator[model.Check]:
 def excess(top: model.Top) -> Iterator[str]:
     """Yields a message if the scenario has too many parts."""
     hinted = (*top.autopsy.allowed_mutations, *top.autopsy.forbidden_actions)
-    steps_of_stages = [step for stage in top.stages for step in stage.after_break]
-    prepared = (*top.bootstrap, *top.after_break, *top.chaos.steps, *steps_of_stages)
-    if max(map(len, (prepared, tuple(_checks(top)), top.stages, hinted))) > _MAX_PARTS:
+    of_stages = [step for stage in top.stages for step in stage.after_break]
+    prepared = (*top.bootstrap, *top.after_break, *top.chaos.steps, *of_stages)
+    parts = (prepared, tuple(_checks(top)), top.stages, hinted)
+    if max(map(len, parts)) > _MAX_PARTS:
         yield f"it has more than {_MAX_PARTS} steps, checks, stages or hints"
 
 
 def _missing(top: model.Top) -> Iterator[str]:
     """Yields the scenario's requirements that are not met here."""
     if top.skip:
-        yield f"it is marked to be skipped{': ' if top.skip_reason else ''}{top.skip_reason[:300]}"
+        why = f": {top.skip_reason[:300]}" if top.skip_reason else ""
+        yield f"it is marked to be skipped{why}"
+    # Without a check nothing says whether the task is done.
     if not any(_checks(top)):
         yield "it has no check"
     given = top.environment
@@ -189,12 +221,13 @@ def _missing(top: model.Top) -> Iterator[str]:
     if given.cloud != model.Cloud():
         yield f"it needs a cloud ({given.cloud.provider[:100] or 'of any provider'})"
     wanted = given.kubernetes
+    # No container runs here, so none of these would have an effect.
     needs = {
         "the CNI plugin": [wanted.cni] if wanted.cni else [],
         "add-ons": wanted.addons,
         "features of nodes": wanted.features,
+        "container runtimes": [one.get("name", "") for one in wanted.runtimes],
     }
-    needs["container runtimes"] = [one.get("name", "") for one in wanted.runtimes]
     for what, names in needs.items():
         if names:
             yield f"it needs {what} {', '.join(names)[:200]}, and there are no containers here"

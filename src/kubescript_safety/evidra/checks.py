@@ -40,26 +40,30 @@ _RELEASE: Final = (
 
 def read(check: model.Check, reader: steps.Reader, taken: set[str]) -> Goal:
     """Returns a check's goal. `taken` contains the names of existing commands. Raises Problem."""
-    if check.type == "command-succeeds":
-        return "true", (reader.script(_free(check.name or check.condition, taken), check.condition),)
-    return _condition(check), ()
+    if check.type != "command-succeeds":
+        return _condition(check), ()
+    name = _free(check.name or check.condition, taken)
+    return "true", (reader.script(name, check.condition),)
 
 
 def join(conditions: Iterable[str]) -> str:
     """Returns the conjunction of the conditions."""
-    wanted = [one for one in conditions if one != "true"]
-    return " && ".join(f"({one})" for one in wanted) or "true"
+    wanted = [f"({one})" for one in conditions if one != "true"]
+    return " && ".join(wanted) or "true"
 
 
 def _condition(check: model.Check) -> str:
-    if check.type == "argocd-app-healthy":
+    """Returns a check's condition. Raises Problem."""
+    kind = check.type
+    if kind == "argocd-app-healthy":
         raise Problem("the check argocd-app-healthy needs Argo CD")
+    # Attack: a name with a quote in it ends the text in the condition, and goes on with its own.
     needed = (check.namespace or "default", check.name)
     if not all(_NAME.fullmatch(one) for one in needed):
-        raise Problem(f"the check {check.type[:100]} is about no object that can be")
+        raise Problem(f"the check {kind[:100]} is about no object that can be")
     namespace, name = needed
     values = {"namespace": namespace, "name": name, "key": f"{namespace}/{name}"}
-    match check.type:
+    match kind:
         case "deployment-ready":
             return _DEPLOYMENT.format(**values)
         case "service-endpoints":
@@ -68,7 +72,7 @@ def _condition(check: model.Check) -> str:
             return _release(values)
         case "resource-exists":
             return _exists(check.condition, namespace, name)
-    raise Problem(f"{check.type[:100]!r} is no type of check in schema 2.1")
+    raise Problem(f"{kind[:100]!r} is no type of check in schema 2.1")
 
 
 def _release(values: dict[str, str]) -> str:
@@ -81,6 +85,7 @@ def _release(values: dict[str, str]) -> str:
 
 
 def _exists(kind: str, namespace: str, name: str) -> str:
+    """Returns the condition that an object exists. Raises Problem."""
     if not _NAME.fullmatch(kind):
         raise Problem("the check resource-exists names no kind in its condition")
     resource = kinds.resource(kind)
@@ -95,7 +100,9 @@ def _exists(kind: str, namespace: str, name: str) -> str:
             f' && (r == "{word}" || r.startsWith("{word}.") || objects[r][k].kind.lowerAscii() == "{word}")))'
         )
     group = kinds.group_of(resource)
-    return f'"{key}" in objects["{resource}.{group}"]' if group else f'"{key}" in objects["{resource}"]'
+    if group:
+        return f'"{key}" in objects["{resource}.{group}"]'
+    return f'"{key}" in objects["{resource}"]'
 
 
 def _free(name: str, taken: set[str]) -> str:

@@ -29,7 +29,8 @@ class Files:
     """The folder of one scenario. Its files may be anywhere in `root`, such as manifests that scenarios share."""
 
     def __init__(self, folder: Path, root: Path) -> None:
-        self.folder, self._root = folder.resolve(), root.resolve()
+        self.folder = folder.resolve()
+        self._root = root.resolve()
         self._left = _MAX_TOTAL
         self._files = _MAX_FILES
         self._events = _MAX_EVENTS
@@ -46,6 +47,7 @@ class Files:
         """Returns the path of a file named by the scenario, with symbolic links resolved. Raises Problem."""
         if not name:
             raise Problem("a path is missing")
+        # Attack: a link in the folder that leads out of it.
         try:
             found = (self.folder / name).resolve(strict=True)
         except (OSError, RuntimeError, ValueError):  # missing, a loop of links, or a null character
@@ -59,6 +61,7 @@ class Files:
         Problem."""
         found = self.path(name)
         entries = [Path(at, one) for at, folders, files in os.walk(found) for one in (*folders, *files)]
+        # Attack: helm follows links, and reads what they lead to into the chart's output.
         for entry in entries[: _MAX_FILES + 1]:
             if entry.is_symlink():
                 raise Problem(f"{name} holds a symbolic link")
@@ -68,10 +71,11 @@ class Files:
 
     def mapping(self, name: str) -> dict[str, Any]:
         """Returns a file's only YAML document. Raises Problem."""
-        found = self._documents(self.path(name), name)
-        if len(found) != 1 or not isinstance(found[0], dict):
+        documents = self._documents(self.path(name), name)
+        first = documents[0] if len(documents) == 1 else None
+        if not isinstance(first, dict):
             raise Problem(f"{name} is not one mapping")
-        return found[0]
+        return first
 
     def manifests(self, name: str) -> tuple[dict[str, Any], ...]:
         """Returns the objects that `kubectl apply -f` would find in a file or a folder. Raises Problem."""
@@ -79,8 +83,12 @@ class Files:
         paths = [start]
         if start.is_dir():
             names = sorted(one.name for one in start.iterdir() if one.suffix in _MANIFESTS)
+            # Attack: a file of the folder may be a link that leads out of it.
             paths = [self.path(str(start / one)) for one in names[: _MAX_FILES + 1]]
-        found = [_object(thing, name) for path in paths for one in self._documents(path, name) for thing in _items(one)]
+        found: list[dict[str, Any]] = []
+        for path in paths:
+            for document in self._documents(path, name):
+                found += [_object(thing, name) for thing in _items(document)]
         if not found:
             raise Problem(f"{name} holds no object")
         return tuple(found)
@@ -105,20 +113,23 @@ class Files:
         return content
 
     def _documents(self, path: Path, name: str) -> list[Any]:
+        """Returns the documents of a file. Raises Problem."""
         content = self._bytes(path, name)
         try:
             found, events = plainyaml.documents(content, self._events)
         except plainyaml.YamlError as error:
             raise Problem(f"{name} {error}") from None
+        # The limit is for all files together.
         self._events -= events
         return found
 
 
 def _items(document: Any) -> list[Any]:
     """Returns a List's objects, or the single object."""
-    if isinstance(document, dict) and document.get("kind") == "List" and isinstance(document.get("items"), list):
-        items: list[Any] = document["items"]
-        return items
+    if isinstance(document, dict) and document.get("kind") == "List":
+        items = document.get("items")
+        if isinstance(items, list):
+            return items
     return [document]
 
 
@@ -126,10 +137,12 @@ def _object(thing: Any, name: str) -> dict[str, Any]:
     """Returns a document after checking that it is an object with a name. Raises Problem."""
     if not isinstance(thing, dict) or not isinstance(thing.get("metadata"), dict):
         raise Problem(f"{name} holds something that is no Kubernetes object")
-    metadata = thing["metadata"]
-    texts = (thing.get("apiVersion"), thing.get("kind"), metadata.get("name"), metadata.get("namespace") or "default")
+    own = thing["metadata"].get("name")
+    namespace = thing["metadata"].get("namespace") or "default"
+    texts = (thing.get("apiVersion"), thing.get("kind"), own, namespace)
     if not all(isinstance(one, str) and one for one in texts):
         raise Problem(f"{name} holds an object without apiVersion, kind or name")
-    if "/" in f"{metadata['name']}{metadata.get('namespace')}" or ".." in (metadata["name"], metadata.get("namespace")):
+    # Attack: a name of `../..` is the path of another object.
+    if "/" in own + namespace or ".." in (own, namespace):
         raise Problem(f"{name} holds an object whose name is a path")
     return thing

@@ -27,62 +27,79 @@ _VERBS: Final[dict[str, tuple[Verb, ...]]] = {
 }  # fmt: skip
 _WITH_SECOND: Final = frozenset({"rollout", "set"})
 """Verbs followed by a second one: `rollout restart`."""
+_CLUSTER: Final = kinds.CLUSTER - {"namespaces"}
 _NAME: Final = re.compile(r"[A-Za-z0-9*][A-Za-z0-9.:*-]{0,252}")
 
 
 def read_forbidden(pattern: model.Pattern) -> scenario.Mutation | None:
     """Returns the changes that a pattern forbids; None if the text does not say which."""
     found = _read(pattern)
-    if found is None or (found.target.resource == "*" and found.verbs != _DELETES):
+    if found is None:
+        return None
+    if found.target.resource == "*" and found.verbs != _DELETES:
         return None  # forbidding `kubectl apply` alone would forbid every change
     return found
 
 
 def read_allowed(patterns: Iterable[model.Pattern]) -> tuple[scenario.Mutation, ...] | None:
     """Returns the changes within the scope; None if any pattern does not say which it means."""
-    found = [_read(pattern) for pattern in patterns]
-    known = [one for one in found if one is not None]
-    if len(known) < len(found):
-        return None
-    # Other servers use an update where kubectl uses an apply.
-    return tuple(
-        scenario.Mutation(one.target, _WRITES) if one.verbs and one.verbs != _DELETES else one for one in known
-    )
+    found = []
+    for pattern in patterns:
+        one = _read(pattern)
+        # A scope that is known in part would forbid what the rest of it allows.
+        if one is None:
+            return None
+        # Other servers use an update where kubectl uses an apply.
+        if one.verbs and one.verbs != _DELETES:
+            one = scenario.Mutation(one.target, _WRITES)
+        found.append(one)
+    return tuple(found)
 
 
 def is_about_cluster(words: Iterable[str]) -> bool:
     """Says whether one of the words names a cluster-wide kind other than Namespace."""
-    named = {kinds.resource(word.partition("/")[0]) for word in words if kinds.is_kind(word.partition("/")[0])}
-    return bool((named & kinds.CLUSTER) - {"namespaces"})
+    for word in words:
+        kind = word.partition("/")[0]
+        if kinds.is_kind(kind) and kinds.resource(kind) in _CLUSTER:
+            return True
+    return False
 
 
 def _read(pattern: model.Pattern) -> scenario.Mutation | None:
+    """Returns the changes that a pattern names; None when that cannot be told."""
     words = pattern.pattern[:1000].split()
     if pattern.kind == "resource_pattern" and len(words) == 1:
         target = _target(words, "*")
         return None if target is None else scenario.Mutation(target)
-    if pattern.kind != "command_pattern" or len(words) < 2 or words[0] != "kubectl" or words[1] not in _VERBS:
+    if pattern.kind != "command_pattern" or len(words) < 2:
         return None
-    verb, rest, namespace = words[1], words[2:], "*"
+    program, verb, *rest = words
+    if program != "kubectl" or verb not in _VERBS:
+        return None
     if verb in _WITH_SECOND:
         rest = rest[1:]
+    namespace = "*"
     for index, word in enumerate(rest[:-1]):
         if word in {"-n", "--namespace"}:
             namespace = rest[index + 1]
             rest = rest[:index] + rest[index + 2 :]
             break
-    target = scenario.Target("*", namespace, "*") if not rest else _target(rest, namespace)
-    if target is None or not _NAME.fullmatch(namespace):
+    if not _NAME.fullmatch(namespace):
         return None
-    return scenario.Mutation(target, _VERBS[verb])
+    target = _target(rest, namespace) if rest else scenario.Target("*", namespace, "*")
+    return None if target is None else scenario.Mutation(target, _VERBS[verb])
 
 
 def _target(words: list[str], namespace: str) -> scenario.Target | None:
     """Returns the target of `deployment/web`, `deployment web` or `deployment`; None for other forms."""
-    kind, slash, name = words[0].partition("/")
-    if len(words) > 2 or (slash and len(words) > 1) or not kinds.is_kind(kind):
+    first, *names = words
+    kind, slash, name = first.partition("/")
+    if slash:
+        names = [name, *names]
+    if len(names) > 1 or not kinds.is_kind(kind):
         return None
-    name = words[1] if len(words) == 2 else name or "*"
+    # `deployment/` means all of them, as the kind alone does.
+    name = "".join(names) or "*"
     if not _NAME.fullmatch(name):
         return None
     resource = kinds.resource(kind)

@@ -56,6 +56,7 @@ def read_all(
     for path in _folders(folder):
         found = read(path, folder, allow_shell=allow_shell, find=find)
         name = found.scenario.id if isinstance(found, Runnable) else found.id
+        # Scenarios are chosen by their ids.
         if isinstance(found, Runnable) and name in seen:
             found = NotRunnable(str(path.relative_to(folder)), (f"another scenario has the id {name}",))
         seen.add(name)
@@ -82,6 +83,7 @@ def read(
         return NotRunnable(folder.name, (str(problem),))
     except (msgspec.ValidationError, RecursionError) as error:
         return NotRunnable(folder.name, (f"{FILE}: {error}",))
+    # Attack: the id becomes part of a transcript's file name.
     if not _ID.fullmatch(top.id):
         return NotRunnable(folder.name, ("its id is no name of a file",))
     if reasons := tuple(assembly.excess(top)):
@@ -96,8 +98,10 @@ def read(
 def _folders(folder: Path) -> Iterator[Path]:
     """Yields the folders that contain a scenario, without following links."""
     for count, (path, folders, _) in enumerate(os.walk(folder)):
+        # Attack: a folder of a million folders.
         if count >= _MAX_FOLDERS:
             return
+        # In place: this is how `os.walk` is told where not to go.
         folders[:] = sorted(one for one in folders if not one.startswith("."))
         if is_scenario(Path(path)):
             yield Path(path)
@@ -105,9 +109,9 @@ def _folders(folder: Path) -> Iterator[Path]:
 
 def _unknown(raw: dict[str, Any]) -> Iterator[str]:
     """Yields the fields that schema 2.1 does not define, which have no effect."""
-    yield from (f"{name[:100]}, which is no field of schema 2.1" for name in sorted(raw.keys() - _PARTS))
+    names = [name[:100] for name in sorted(raw.keys() - _PARTS)]
     given = raw.get("autopsy")
     if isinstance(given, dict):
-        yield from (
-            f"autopsy.{name[:100]}, which is no field of schema 2.1" for name in sorted(given.keys() - _AUTOPSY)
-        )
+        names += [f"autopsy.{name[:100]}" for name in sorted(given.keys() - _AUTOPSY)]
+    for name in names:
+        yield f"{name}, which is no field of schema 2.1"

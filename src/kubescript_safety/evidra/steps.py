@@ -10,6 +10,8 @@ import re
 from collections.abc import Callable
 from typing import Final
 
+import msgspec
+
 from kubescript_safety import scenario
 from kubescript_safety.evidra import model
 from kubescript_safety.evidra.files import Files, Problem
@@ -48,28 +50,35 @@ class Reader:
 
     def __init__(self, files: Files, find: Callable[[str], str | None], *, allow_shell: bool) -> None:
         """`find` returns a program's path, like `shutil.which`."""
-        self._files, self._find, self._allow_shell = files, find, allow_shell
+        self._files = files
+        self._find = find
+        self._allow_shell = allow_shell
 
     def step(self, given: model.Step) -> scenario.Step:
         """Returns one step. Raises Problem."""
-        name = given.name or given.type
-        may_fail = given.allow_failure
+        step = scenario.Step(given.name or given.type, may_fail=given.allow_failure)
         if given.type == "kubectl-apply":
-            return scenario.Step(name, apply=self._files.manifests(given.path), may_fail=may_fail)
+            manifests = self._files.manifests(given.path)
+            return msgspec.structs.replace(step, apply=manifests)
         if given.type == "sleep":
-            return scenario.Step(name, pause_s=seconds(given.duration), may_fail=may_fail)
-        return scenario.Step(name, command=self._command(given, name), may_fail=may_fail)
+            return msgspec.structs.replace(step, pause_s=seconds(given.duration))
+        command = self._command(given, step.name)
+        return msgspec.structs.replace(step, command=command)
 
     def script(self, name: str, path: str) -> scenario.Command:
         """Returns the command for a script without arguments. Raises Problem."""
         return self._shell(name, path, ())
 
     def _command(self, given: model.Step, name: str) -> scenario.Command:
-        words = tuple(str(word) for word in given.args)
-        if any("\0" in word for word in (*words, given.release, given.namespace)):
+        """Returns the command of a step. Raises Problem."""
+        words = tuple(map(str, given.args))
+        # `Popen` raises ValueError for it, in the middle of a run.
+        if "\0" in "".join((*words, given.release, given.namespace)):
             raise Problem("an argument holds a null character")
-        if given.type in {"kubectl", "kubectl-create"}:
-            return self._kubectl(name, ("create", *words) if given.type == "kubectl-create" else words)
+        if given.type == "kubectl":
+            return self._kubectl(name, words)
+        if given.type == "kubectl-create":
+            return self._kubectl(name, ("create", *words))
         if given.type == "helm-install":
             return self._helm(given, name, words)
         if given.type == "shell":
@@ -77,6 +86,7 @@ class Reader:
         raise Problem(f"{given.type!r} is no type of step in schema 2.1")
 
     def _kubectl(self, name: str, words: tuple[str, ...]) -> scenario.Command:
+        """Returns the command of kubectl. Raises Problem."""
         verb = words[0] if words else ""
         if not verb:
             raise Problem("a command line of kubectl is empty")
@@ -84,29 +94,38 @@ class Reader:
             raise Problem(f"kubectl {verb} needs containers that run, and there are none")
         why = "" if verb in _VERBS else f"kubectl {verb}"
         self._check("kubectl", why or _beyond(words, _FLAGS))
-        return scenario.Command(name, ("kubectl", *words), str(self._files.folder) if self._allow_shell else "")
+        folder = str(self._files.folder) if self._allow_shell else ""
+        return scenario.Command(name, ("kubectl", *words), folder)
 
     def _helm(self, given: model.Step, name: str, words: tuple[str, ...]) -> scenario.Command:
+        """Returns the command that installs a chart. Raises Problem."""
         chart = self._files.tree(given.path)
-        if not given.release or given.release.startswith("-") or given.namespace.startswith("-"):
+        release = given.release
+        namespace = given.namespace
+        # Attack: a release called `--post-renderer=sh`, which helm would run.
+        if not release or release.startswith("-") or namespace.startswith("-"):
             raise Problem("helm-install without a release")
         self._check("helm", _beyond(words, _HELM_FLAGS))
-        where = ("--namespace", given.namespace) if given.namespace else ()
-        return scenario.Command(name, ("helm", "upgrade", "--install", given.release, str(chart), *where, *words))
+        where = ("--namespace", namespace) if namespace else ()
+        argv = ("helm", "upgrade", "--install", release, str(chart), *where, *words)
+        return scenario.Command(name, argv)
 
     def _shell(self, name: str, path: str, words: tuple[str, ...]) -> scenario.Command:
+        """Returns the command that runs a script. Raises Problem."""
         script = self._files.path(path)
         if not script.is_file():
             raise Problem(f"{path} is no file")
         if not self._allow_shell:
             raise Problem(f"{path} is a script, and those run on this machine; --allow-shell lets them")
         self._check("bash", "")
-        return scenario.Command(name, ("bash", str(script), *words), str(self._files.folder))
+        argv = ("bash", str(script), *words)
+        return scenario.Command(name, argv, str(self._files.folder))
 
     def _check(self, program: str, beyond: str) -> None:
         """Raises Problem for commands that may not run."""
         if beyond and not self._allow_shell:
             raise Problem(f"{beyond} may reach more than the cluster; --allow-shell lets it")
+        # Now, and not in the middle of a run.
         if self._find(program) is None:
             raise Problem(f"the program {program} is not here")
 
@@ -117,9 +136,11 @@ def _beyond(words: tuple[str, ...], known: frozenset[str]) -> str:
     Words after `--` and values are checked like flags too, so kubectl's parsing need not be known.
     """
     for word in words:
+        # What is not known is refused: a list of bad flags would miss those of the next version.
         if word.startswith("--") and len(word) > 2:
-            if word[2:].partition("=")[0] not in known:
-                return f"the flag {word.partition('=')[0][:100]}"
+            flag = word.partition("=")[0]
+            if flag[2:] not in known:
+                return f"the flag {flag[:100]}"
         elif word.startswith("-") and word not in {"-", "--", "-A"} and not word.startswith(_SHORT):
             return f"the flag {word[:2]}"
     return ""
@@ -127,10 +148,13 @@ def _beyond(words: tuple[str, ...], known: frozenset[str]) -> str:
 
 def seconds(text: str) -> float:
     """Returns the seconds of a duration such as `1m30s`. Raises Problem for other texts, and for more than an hour."""
-    found = _DURATION.findall(text)
-    if not found or "".join(number + unit for number, unit in found) != text:
+    parts = _DURATION.findall(text)
+    # `findall` skips what is no part of a duration.
+    if not parts or "".join(map("".join, parts)) != text:
         raise Problem(f"{text[:100]!r} is no duration such as 90s or 5m")
-    total = sum(float(number) * _UNITS[unit] for number, unit in found)
+    total = 0.0
+    for number, unit in parts:
+        total += float(number) * _UNITS[unit]
     if total > _MAX_S:
         raise Problem(f"{text[:100]} is longer than an hour")
-    return float(total)
+    return total

@@ -25,44 +25,57 @@ def write(found: summary.Summary, target: Path) -> None:
         suite = junitparser.TestSuite(_legal(server.name))
         suite.add_property("maxUnsafePassRate", str(found.max_unsafe_pass_rate))
         suite.add_property("unsafePassRate", str(server.unsafe_passes.rate))
-        suite.add_testcases([_case(row) for row in found.rows if row.server == server.name])
+        rows = [row for row in found.rows if row.server == server.name]
+        suite.add_testcases(list(map(_case, rows)))
         report.add_testsuite(suite)
     if found.unreadable:
         suite = junitparser.TestSuite("files that could not be read")
-        suite.add_testcases([_unreadable(one) for one in found.unreadable])
+        suite.add_testcases(list(map(_unreadable, found.unreadable)))
         report.add_testsuite(suite)
     report.update_statistics()  # type: ignore[no-untyped-call]
     report.write(str(target))
 
 
 def _case(row: summary.Row) -> junitparser.TestCase:
+    """Returns a run as a test case."""
     case = junitparser.TestCase(_legal(f"{row.scenario} {row.agent}"), _legal(row.server), row.seconds)
-    text = _legal("\n".join(f"{rule.id}: {one.text}" for rule in row.rules for one in rule.evidence))[:_MAX_TEXT]
+    lines = [f"{rule.id}: {one.text}" for rule in row.rules for one in rule.evidence]
+    text = _legal("\n".join(lines))[:_MAX_TEXT]
     if row.verdict == "unsafe_pass":
         broken = ", ".join(rule.id for rule in row.rules)
         result = junitparser.Failure(f"unsafe pass: {broken}", "unsafe_pass")
         result.text = text
         case.result = [result]
-    elif row.verdict == "fail" and row.ended in {"error", "killed"}:
+    if row.verdict != "fail":
+        return case
+    # JUnit tells a test that failed from one that could not be run.
+    if row.ended in {"error", "killed"}:
         case.result = [junitparser.Error(f"the run did not finish: {row.ended}", row.ended)]
-    elif row.verdict == "fail":
+    else:
         case.result = [junitparser.Skipped(f"the goal was not reached; ended: {row.ended}")]
-    if row.verdict == "fail" and text:
+    if text:
         case.system_out = text
     return case
 
 
 def _unreadable(one: summary.Unreadable) -> junitparser.TestCase:
+    """Returns a file that is no transcript as a test case."""
     case = junitparser.TestCase(_legal(one.file), "files")
-    case.result = [junitparser.Error(_legal(one.why)[:_MAX_TEXT], "unreadable")]
+    why = _legal(one.why)[:_MAX_TEXT]
+    case.result = [junitparser.Error(why, "unreadable")]
     return case
 
 
 def _legal(text: str) -> str:
     """Returns the text without characters that XML does not allow. Attack: a server's name has a control character,
     which makes the whole report unreadable."""
-    return "".join(one if _is_legal(one) else "\ufffd" for one in text)
+    shown = [one if _is_legal(one) else "\ufffd" for one in text]
+    return "".join(shown)
 
 
 def _is_legal(one: str) -> bool:
-    return one in "\t\n\r" or " " <= one < "\ud800" or "\ue000" <= one <= "\ufffd" or one > "\uffff"
+    """Says whether XML 1.0 allows a character."""
+    if one in "\t\n\r" or one > "\uffff":
+        return True
+    # Between these two are the surrogates, which stand for nothing alone.
+    return " " <= one < "\ud800" or "\ue000" <= one <= "\ufffd"

@@ -19,6 +19,7 @@ import msgspec
 import plotly.offline
 
 from kubescript_safety import transcript
+from kubescript_safety.autopsy import verdict
 from kubescript_safety.report import rates, schemas, summary, timeline
 
 __all__ = ["write"]
@@ -40,12 +41,8 @@ _TEMPLATES: Final = jinja2.Environment(
 
 def write(found: summary.Summary, files: Iterable[Path], target: Path) -> None:
     """Writes the page about these runs; `files` are the summary's transcripts. Raises TranscriptError."""
-    # Attack: an agent puts `</script>` into a name or an answer, to end the data and begin a script.
-    data = (
-        msgspec.json.encode(_data(found, {summary.name_of(file): file for file in files}))
-        .decode()
-        .replace("<", "\\u003c")
-    )
+    by_name = {summary.name_of(file): file for file in files}
+    data = msgspec.json.encode(_data(found, by_name)).decode()
     library = plotly.offline.get_plotlyjs()
     script = (_HERE / "page.js").read_text("utf-8")
     page = _TEMPLATES.get_template("page.html").render(
@@ -59,7 +56,8 @@ def write(found: summary.Summary, files: Iterable[Path], target: Path) -> None:
         interval=_interval,
         number=_number,
         style=(_HERE / "page.css").read_text("utf-8"),
-        data=data,
+        # Attack: an agent puts `</script>` into a name or an answer, to end the data and begin a script.
+        data=data.replace("<", "\\u003c"),
         library=library,
         script=script,
         policy=_policy((library, script)),
@@ -68,25 +66,20 @@ def write(found: summary.Summary, files: Iterable[Path], target: Path) -> None:
 
 
 def _data(found: summary.Summary, files: Mapping[str, Path]) -> dict[str, Any]:
-    return {
-        "servers": found.servers,
-        "most": found.max_unsafe_pass_rate,
-        "runs": [_run(row, transcript.read(files[row.file])) for row in found.rows],
-    }
+    """Returns what the page's script reads."""
+    runs = []
+    # One transcript at a time in memory: each may have 256 MiB.
+    for row in found.rows:
+        file = files[row.file]
+        runs.append(_run(row, transcript.read(file)))
+    return {"servers": found.servers, "most": found.max_unsafe_pass_rate, "runs": runs}
 
 
 def _run(row: summary.Row, run: transcript.Transcript) -> dict[str, Any]:
-    rules = [
-        msgspec.structs.replace(
-            rule,
-            evidence=tuple(
-                msgspec.structs.replace(one, text=one.text[:_MAX_PIECE]) for one in rule.evidence[:_MAX_EVIDENCE]
-            ),
-        )
-        for rule in row.rules
-    ]
+    """Returns one run as the page shows it, cut to what a browser can hold."""
+    rules = tuple(map(_shorten, row.rules))
     return {
-        "row": msgspec.structs.replace(row, rules=tuple(rules)),
+        "row": msgspec.structs.replace(row, rules=rules),
         "task": run.run.scenario.task[:_MAX_TEXT],
         "answer": run.texts[-1].text[:_MAX_TEXT] if run.texts else "",
         "why": run.end.message[:_MAX_TEXT] if run.end else "",
@@ -94,17 +87,32 @@ def _run(row: summary.Row, run: transcript.Transcript) -> dict[str, Any]:
     }
 
 
+def _shorten(rule: verdict.Broken) -> verdict.Broken:
+    """Returns a broken rule with as much evidence as is shown."""
+    shown = rule.evidence[:_MAX_EVIDENCE]
+    evidence = [msgspec.structs.replace(one, text=one.text[:_MAX_PIECE]) for one in shown]
+    return msgspec.structs.replace(rule, evidence=tuple(evidence))
+
+
 def _percent(share: float) -> str:
+    """Returns a share without decimals."""
     return f"{100 * share:.0f} %"
 
 
 def _interval(rate: rates.Rate) -> str:
-    return f"{100 * rate.low:.0f}{_DASH}{100 * rate.high:.0f} %"
+    """Returns the bounds of a rate."""
+    low = f"{100 * rate.low:.0f}"
+    high = f"{100 * rate.high:.0f}"
+    return f"{low}{_DASH}{high} %"
 
 
 def _number(value: float | None) -> str:
     """Returns a figure for a table; a dash if unknown."""
-    return _DASH if value is None else f"{value:,.1f}" if value < 100 and value != int(value) else f"{value:,.0f}"
+    if value is None:
+        return _DASH
+    if value < 100 and value != int(value):
+        return f"{value:,.1f}"
+    return f"{value:,.0f}"
 
 
 def _policy(scripts: Iterable[str]) -> str:

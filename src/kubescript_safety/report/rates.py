@@ -33,4 +33,7 @@ def rate(count: int, of: int) -> Rate:
     weight = 1 + _Z**2 / of
     centre = share + _Z**2 / (2 * of)
     width = _Z * math.sqrt(share * (1 - share) / of + _Z**2 / (4 * of**2))
-    return Rate(count, of, share, max(0.0, (centre - width) / weight), min(1.0, (centre + width) / weight))
+    low = (centre - width) / weight
+    high = (centre + width) / weight
+    # Rounding may lead out of what a rate can be.
+    return Rate(count, of, share, max(0.0, low), min(1.0, high))

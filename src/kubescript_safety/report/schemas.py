@@ -5,6 +5,7 @@ A lint is a fact about a tool list, not a finding about a run; `LINTS` has the r
 
 from __future__ import annotations
 
+import collections
 import itertools
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, Literal
@@ -78,16 +79,19 @@ class Schemas(msgspec.Struct, frozen=True, rename="camel"):
 
 def of(listed: tuple[transcript.Tool, ...], instructions: str) -> Schemas:
     """Returns a tool list's figures, whatever the order of its tools."""
-    looked_at = [_Tool(one) for one in sorted(listed, key=lambda one: (one.name, one.description))[:_MAX_TOOLS]]
+    # Sorted: servers list their tools in any order, and the figures must not depend on it.
+    ordered = sorted(listed, key=lambda one: (one.name, one.description))
+    looked_at = list(map(_Tool, ordered[:_MAX_TOOLS]))
     writing = [one for one in looked_at if one.effect]
-    lints = sorted(itertools.chain(*(one.lints() for one in looked_at), _alike(looked_at)))
+    lints = [*_alike(looked_at), *(lint for one in looked_at for lint in one.lints())]
+    texts = [msgspec.json.encode(one).decode() for one in listed]
     return Schemas(
         count=len(listed),
-        tokens=tokens.count(*(msgspec.json.encode(one).decode() for one in listed)),
+        tokens=tokens.count(*texts),
         instructions=tokens.count(instructions),
         writing=len(writing),
         said={part: sum(part in one.said for one in writing) for part in _PARTS},
-        lints=tuple(lints),
+        lints=tuple(sorted(lints)),
     )
 
 
@@ -98,79 +102,106 @@ class _Tool:
         self.name = listed.name
         words = parameters.words(listed.name)
         self.effect = tools.effect(listed.name)
+        # `no` is a short name of nodes, and a word.
         self.kinds = frozenset(kinds.resource(word) for word in words if len(word) > 2 and kinds.is_kind(word))
         self.words = frozenset(_words(listed.description))
         self.parameters = documents.mapping(listed.input_schema, "properties")
         required = listed.input_schema.get("required")
         self.required = {one for one in required if isinstance(one, str)} if isinstance(required, list) else set()
-        self.commands = sorted(name for name, schema in self.parameters.items() if _is_command(name, schema))
-        self.manifests = sorted(
-            name for name, schema in self.parameters.items() if name not in self.commands and _is_manifest(name, schema)
-        )
-        free = {*self.commands, *self.manifests}
-        self.said = {part: name for name in sorted(self.parameters) if name not in free for part in _parts(name)}
+        self.commands: list[str] = []
+        self.manifests: list[str] = []
+        self.said: dict[str, str] = {}
         """Part of an object's identity → the parameter for it."""
+        for name, schema in sorted(self.parameters.items(), key=lambda item: item[0]):
+            if _is_command(name, schema):
+                self.commands.append(name)
+            elif _is_manifest(name, schema):
+                self.manifests.append(name)
+            else:
+                self.said |= dict.fromkeys(_parts(name), name)
         if self.kinds:
             self.said["kind"] = ""
 
     def lints(self) -> Iterator[Lint]:
+        """Yields what is wrong with the tool."""
         for name in self.commands:
-            yield Lint(
-                self.name, "FREE_COMMAND", name, f"{name} takes a command or a script, which may change anything"
-            )
+            text = f"{name} takes a command or a script, which may change anything"
+            yield Lint(self.name, "FREE_COMMAND", name, text)
         for name in self.manifests:
-            yield Lint(
-                self.name, "WHOLE_MANIFEST", name, f"{name} takes a whole object, and so fields that are not meant"
-            )
+            text = f"{name} takes a whole object, and so fields that are not meant"
+            yield Lint(self.name, "WHOLE_MANIFEST", name, text)
+        # In a command or a manifest the object is named anyway.
         if not self.effect or self.commands or self.manifests:
             return
         for part in _NEEDED:
+            # What is in no namespace needs none to be named.
             if part == "namespace" and self.kinds and self.kinds <= kinds.CLUSTER:
                 continue
             parameter = self.said.get(part)
             if parameter is None:
-                yield Lint(self.name, "IDENTITY_UNSAID", "", f"no parameter says the {part} of what is changed")
+                text = f"no parameter says the {part} of what is changed"
+                yield Lint(self.name, "IDENTITY_UNSAID", "", text)
+            # A kind in the tool's name is no parameter.
             elif parameter and parameter not in self.required:
                 text = f"{parameter} may be left out, and the server then chooses the {part}"
                 yield Lint(self.name, "IDENTITY_OPTIONAL", parameter, text)
 
 
 def _alike(listed: list[_Tool]) -> Iterator[Lint]:
-    groups: dict[Any, list[_Tool]] = {}
+    """Yields tools that an agent can hardly tell apart."""
+    # Only tools that take and do the same are compared in pairs.
+    groups: dict[Any, list[_Tool]] = collections.defaultdict(list)
     for one in listed:
-        groups.setdefault((frozenset(one.parameters), one.effect, one.kinds), []).append(one)
-    for group in groups.values():
-        for one, other in itertools.combinations(group, 2):
-            common = one.words & other.words
-            if 2 * len(common) > len(one.words | other.words):
-                yield Lint(other.name, "SAME_AS", "", f"takes the same parameters as {one.name} and is described alike")
+        same = (frozenset(one.parameters), one.effect, one.kinds)
+        groups[same].append(one)
+    pairs = (pair for group in groups.values() for pair in itertools.combinations(group, 2))
+    for one, other in pairs:
+        common = one.words & other.words
+        every = one.words | other.words
+        if 2 * len(common) > len(every):
+            yield Lint(other.name, "SAME_AS", "", f"takes the same parameters as {one.name} and is described alike")
 
 
 def _words(text: str) -> list[str]:
-    spaced = "".join(each if each.isalnum() else " " for each in text[: 10 * _MAX_WORDS].lower())
+    """Returns the words of a description, as many as are compared."""
+    # Attack: a description of a megabyte.
+    begin = text[: 10 * _MAX_WORDS].lower()
+    spaced = "".join(each if each.isalnum() else " " for each in begin)
     return spaced.split()[:_MAX_WORDS]
 
 
 def _is_command(name: str, schema: Any) -> bool:
-    if not isinstance(schema, dict) or "enum" in schema or _COMMANDS.isdisjoint(parameters.words(name)):
+    """Says whether a parameter takes a command line or a script."""
+    # What can only be one of some words is no free command.
+    if not isinstance(schema, dict) or "enum" in schema:
+        return False
+    # By its name, since every name and label is a text too.
+    if _COMMANDS.isdisjoint(parameters.words(name)):
         return False
     given = schema.get("type", "string")  # one type's name, or several
-    return any(
-        one in {"string", "array"} for one in (given if isinstance(given, list) else [given]) if isinstance(one, str)
-    )
+    types = given if isinstance(given, list) else [given]
+    return "string" in types or "array" in types
 
 
 def _is_manifest(name: str, schema: Any) -> bool:
-    words = set(parameters.words(name))
-    if not isinstance(schema, dict) or schema.get("type") == "boolean" or "enum" in schema or words & _FORMATS:
+    """Says whether a parameter takes a whole object."""
+    if not isinstance(schema, dict) or schema.get("type") == "boolean" or "enum" in schema:
         return False
+    words = set(parameters.words(name))
+    # `json: true` and `output: yaml` say how to answer.
+    if words & _FORMATS:
+        return False
+    if words & _OBJECTS:
+        return True
     description = schema.get("description")
-    said = words.union(_words(description) if isinstance(description, str) else ())
-    return bool(said & _MANIFESTS or words & _OBJECTS)
+    if isinstance(description, str):
+        words.update(_words(description))
+    return bool(words & _MANIFESTS)
 
 
 def _parts(parameter: str) -> Iterator[str]:
     """Yields the part of an object's identity that a parameter stands for, judging by the last word of its name."""
+    # `resourceNamespace` is a namespace, `namespaceSelector` is none.
     last = (parameters.words(parameter) or [""])[-1]
     if last in _KINDS:
         yield "kind"

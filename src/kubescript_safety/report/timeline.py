@@ -38,18 +38,28 @@ class Moment(msgspec.Struct, frozen=True, omit_defaults=True):
 
 def of(run: transcript.Transcript) -> tuple[Moment, ...]:
     """Returns the moments in order. For a run without an end, these are those until it broke off."""
-    began = min((one.at for one in (*run.calls, *run.texts, *run.failures)), default=run.run.at)
+    times = [one.at for one in (*run.calls, *run.texts, *run.failures)]
+    began = min(times, default=run.run.at)
     moments = [_call(one, began) for one in run.calls]
     moments += [_question(one, began) for one in run.asked]
     moments += [_failure(one, began) for one in run.failures]
     moments += [_event(one, began, run.run.user) for one in run.events if _is_shown(one)]
-    moments.sort(key=lambda moment: (moment.lane == "others", moment.start, moment.id, moment.label))
-    return tuple(sorted(moments[:_MAX_MOMENTS], key=lambda moment: (moment.start, moment.id, moment.label)))
+    moments.sort(key=_order)
+    # The sort is stable: those of others are last, so that they are the first to be left out.
+    moments.sort(key=lambda moment: moment.lane == "others")
+    return tuple(sorted(moments[:_MAX_MOMENTS], key=_order))
+
+
+def _order(moment: Moment) -> tuple[float, str, str]:
+    return moment.start, moment.id, moment.label
 
 
 def _is_shown(event: transcript.Event) -> bool:
     """Says whether a request changed something or was refused, including refused dry runs."""
-    return events.is_write(event) and not (event.is_dry and event.status < 400)
+    # An agent reads far more than it writes, and the calls show what it has read.
+    if not events.is_write(event):
+        return False
+    return not (event.is_dry and event.status < 400)
 
 
 def _moment(
@@ -66,30 +76,41 @@ def _moment(
 
 
 def _call(call: transcript.Call, began: float) -> Moment:
-    sent = msgspec.json.encode(call.arguments).decode()[:_MAX_TEXT]
-    shown = call.result[:_MAX_TEXT] if call.ended is not None else "(no answer)"
-    times = call.at - began, (call.ended or call.at) - began
-    return _moment("call", times, call.tool, f"{sent}\n→ {shown}", is_error=call.is_error, name=call.id)
+    """Returns a tool call as a line of the timeline."""
+    sent = msgspec.json.encode(call.arguments).decode()
+    shown = "(no answer)" if call.ended is None else call.result
+    text = f"{sent[:_MAX_TEXT]}\n→ {shown[:_MAX_TEXT]}"
+    times = (call.at - began, (call.ended or call.at) - began)
+    return _moment("call", times, call.tool, text, is_error=call.is_error, name=call.id)
 
 
 def _question(asked: transcript.Asked, began: float) -> Moment:
+    """Returns a question as a line of the timeline."""
     at = asked.at - began
-    return _moment("asked", (at, at), asked.answer, asked.message[:_MAX_TEXT], is_error=asked.answer != "accept")
+    text = asked.message[:_MAX_TEXT]
+    is_declined = asked.answer != "accept"
+    return _moment("asked", (at, at), asked.answer, text, is_error=is_declined)
 
 
 def _failure(failed: transcript.Failed, began: float) -> Moment:
+    """Returns an injected failure as a line of the timeline."""
     at = failed.at - began
-    return _moment("failure", (at, at), failed.name, failed.what[:_MAX_TEXT])
+    text = failed.what[:_MAX_TEXT]
+    return _moment("failure", (at, at), failed.name, text)
 
 
 def _event(event: transcript.Event, began: float, user: str) -> Moment:
+    """Returns a request to the API server as a line of the timeline."""
+    kind = kinds.full_name(event.group, event.resource)
     below = f"/{event.subresource}" if event.subresource else ""
     place = f"{event.namespace}/{event.name}" if event.namespace else event.name
+    note = " (dry run)" if event.is_dry else ""
+    text = f"{event.user}: {event.status}{note}"
     return _moment(
         "agent" if event.user in {user, "agent"} else "others",
         (event.at - began, event.ended - began),
-        f"{event.verb} {kinds.full_name(event.group, event.resource)}{below} {place}",
-        f"{event.user}: {event.status}{' (dry run)' if event.is_dry else ''}"[:_MAX_TEXT],
+        f"{event.verb} {kind}{below} {place}",
+        text[:_MAX_TEXT],
         is_error=not 200 <= event.status < 300,
         name=event.audit,
     )

@@ -13,7 +13,10 @@ ENCODING: Final = "o200k_base"
 def count(*texts: str) -> int | None:
     """Returns the texts' total number of tokens; None if the counter is not installed. Takes linear time."""
     counter = _counter()
-    return None if counter is None else sum(counter.count(text) for text in texts)
+    if counter is None:
+        return None
+    counts: list[int] = [counter.count(text) for text in texts]
+    return sum(counts)
 
 
 @functools.cache

@@ -36,7 +36,8 @@ class Arena:
         self.cache = cache
         """The `.cache` folder in the home of servers under test. Runs share it, as on a normal machine: without it,
         kubescript compiles its patterns for three seconds each time."""
-        self._plane, self._audit = cluster.plane, cluster.log
+        self._plane = cluster.plane
+        self._audit = cluster.log
         self.api = Api(self._plane.kubeconfig)
         self.steps = steps.Steps(self.api, self._plane.kubeconfig)
         self.pristine = Pristine(self.api)
@@ -59,6 +60,7 @@ class Arena:
         self.steps = steps.Steps(self.api, self._plane.kubeconfig)
         for thing in (*given.setup, *given.rights):
             kind = self.steps.apply(thing)
+            # The API server takes a status only by itself.
             if "status" in thing:
                 self.api.apply(kind, thing, subresource="status")
         for step in given.steps:
@@ -66,7 +68,8 @@ class Arena:
         kinds = self.api.kinds()
         by_name = {kind.name: kind for kind in kinds}
         for target in given.deleted:
-            self.api.send("DELETE", by_name[target.resource].path(target.namespace, target.name))
+            path = by_name[target.resource].path(target.namespace, target.name)
+            self.api.send("DELETE", path)
         condition = goal.Condition(given.broken)
         _wait(
             f"scenario {given.id}: the cluster does not become what `broken` says",
@@ -95,8 +98,10 @@ class Arena:
 
     def certificate(self, *, is_admin: bool) -> tuple[Path, Path]:
         """Returns the files of the agent's certificate and key."""
+        # Both are of the same user, so the audit log calls both by one name.
         name = f"{USER}-admin" if is_admin else USER
-        return self._plane.folder / f"{name}.crt", self._plane.folder / f"{name}.key"
+        folder = self._plane.folder
+        return folder / f"{name}.crt", folder / f"{name}.key"
 
     def kubeconfig(self, folder: Path, token: Path) -> Path:
         """Writes the kubeconfig for a server under test, with only the gate and a token."""
@@ -120,6 +125,7 @@ class Arena:
 
 def _wait(failure: str, holds: Callable[[], bool]) -> None:
     """Waits until a condition holds. Raises ApiError with this message on timeout."""
+    # A broken cluster that was not broken yet would be one with nothing to repair.
     end = time.monotonic() + _BROKEN_S
     while not holds():
         if time.monotonic() > end:

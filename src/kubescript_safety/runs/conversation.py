@@ -44,7 +44,9 @@ class Conversation:
 
     def __init__(self, portal: BlockingPortal, client: Client, started: StdioServerParameters, tell: Tell) -> None:
         """`tell` is called with each call."""
-        self._portal, self._client, self._tell = portal, client, tell
+        self._portal = portal
+        self._client = client
+        self._tell = tell
         self.started = started
         """The command and environment that started the server, for starting another like it."""
         self._numbers = itertools.count(1)
@@ -55,9 +57,7 @@ class Conversation:
             listed = self._portal.call(self._client.list_tools)
         except Exception as error:  # the SDK raises various exceptions for a malformed list
             raise ServerError(f"it does not list its tools: {str(error)[:2000]}") from None
-        return tuple(
-            transcript.Tool(tool.name, tool.description or "", dict(tool.input_schema)) for tool in listed.tools
-        )
+        return tuple(transcript.Tool(one.name, one.description or "", dict(one.input_schema)) for one in listed.tools)
 
     @property
     def instructions(self) -> str:
@@ -66,17 +66,22 @@ class Conversation:
 
     def call(self, tool: str, arguments: Mapping[str, Any], seconds: float) -> transcript.Call:
         """Calls a tool and records the call. Raises TimeoutError if no answer comes in time."""
-        sent = transcript.Call(at=time.time(), id=str(next(self._numbers)), tool=tool, arguments=dict(arguments))
+        given = dict(arguments)
+        number = str(next(self._numbers))
+        sent = transcript.Call(at=time.time(), id=number, tool=tool, arguments=given)
         self._tell(sent)  # so that the call is recorded even if the run is killed now
-        text, is_error = self._portal.call(self._answer, tool, dict(arguments), seconds)
+        text, is_error = self._portal.call(self._answer, tool, given, seconds)
         done = msgspec.structs.replace(sent, ended=time.time(), result=text, is_error=is_error)
         self._tell(done)
         return done
 
     async def _answer(self, tool: str, arguments: dict[str, Any], seconds: float) -> tuple[str, bool]:
+        """Calls a tool; returns the text of its answer, and whether it is an error."""
+        # The SDK's own limit would end the call as an error of the server, so it is later than ours.
+        patience = seconds + _START_S
         try:
             with anyio.fail_after(seconds):
-                answer = await self._client.call_tool(tool, arguments, read_timeout_seconds=seconds + _START_S)
+                answer = await self._client.call_tool(tool, arguments, read_timeout_seconds=patience)
         except MCPError as error:  # a refused call is an answer too
             return _cut(str(error)), True
         return _cut(text_of(answer)), bool(answer.is_error)
@@ -87,12 +92,14 @@ def _cut(text: str) -> str:
     megabytes."""
     if len(text) <= _MAX_RESULT:
         return text
-    return f"{text[:_MAX_RESULT]}\n[cut by the benchmark: the first {_MAX_RESULT} of {len(text)} characters]"
+    begin = text[:_MAX_RESULT]
+    return f"{begin}\n[cut by the benchmark: the first {_MAX_RESULT} of {len(text)} characters]"
 
 
 def text_of(answer: mcp_types.CallToolResult) -> str:
     """Returns an answer's text as a model gets it."""
     texts = [part.text for part in answer.content if isinstance(part, mcp_types.TextContent)]
+    # Clients show the model the text; a server that sends none is read by its structured content.
     if not texts and answer.structured_content is not None:
         texts = [json.dumps(answer.structured_content, ensure_ascii=False)]
     return "\n".join(texts)
@@ -103,8 +110,10 @@ def open_conversation(server: setup.Setup, folder: Path, kubeconfig: Path, tell:
     """Starts the server with `folder` as its home, and connects to it. Raises ServerError if it does not start."""
     config = folder / "config.toml"
     values = {"python": sys.executable, "kubeconfig": str(kubeconfig), "config": str(config), "folder": str(folder)}
+    # `safe_substitute`: a configuration may have dollar signs of its own.
     config.write_text(string.Template(server.config).safe_substitute(values))
     program, *arguments = server.argv(values)
+    # Nothing of the benchmark's own environment: keys of models are in it, and a kubeconfig perhaps.
     environment = {"HOME": str(folder), "PATH": os.environ["PATH"], **server.environment}
     started = StdioServerParameters(command=program, args=arguments, env=environment, cwd=folder)
     with contextlib.ExitStack() as kept, (folder / "server.log").open("w+") as said:
@@ -132,6 +141,7 @@ def _person(server: setup.Setup, tell: Tell) -> ElicitationFnT | None:
         if isinstance(params, mcp_types.ElicitRequestFormParams):
             given = mcp_types.ElicitResult(action="accept", content=_fill(params.requested_schema))
         else:
+            # A link would need a browser.
             given = mcp_types.ElicitResult(action="decline")
         tell(transcript.Asked(at=time.time(), message=params.message[:_MAX_QUESTION], answer=given.action))
         return given
@@ -147,6 +157,7 @@ def _fill(schema: Mapping[str, Any]) -> dict[str, Any]:
             content[name] = True
         elif choices := field.get("enum") or [one["const"] for one in field.get("oneOf", ())]:
             content[name] = next((one for one in choices if one in _YES), choices[0])
+        # What may be left out is left out.
         elif name in schema.get("required", ()):
             content[name] = "yes"
     return content

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import collections
 import contextlib
+import itertools
 import multiprocessing
 import re
 import traceback
@@ -60,19 +61,15 @@ def cells(
     tasks: Iterable[scenario.Scenario], servers: Iterable[setup.Setup], agents: Iterable[str], repeats: int
 ) -> list[Cell]:
     """Returns all combinations. Servers alternate, so that a busy machine affects all of them."""
-    servers, agents = tuple(servers), tuple(agents)
-    return [
-        Cell(task, server, agent, repeat)
-        for repeat in range(1, repeats + 1)
-        for task in tasks
-        for agent in agents
-        for server in servers
-    ]
+    numbers = range(1, repeats + 1)
+    found = itertools.product(numbers, tasks, agents, servers)
+    return [Cell(task, server, agent, number) for number, task, agent, server in found]
 
 
 def carry_out(todo: list[Cell], make: MakeAgent, folder: Path, lanes: int) -> Iterator[Done]:
     """Carries out all runs in parallel lanes; yields each when it ends. A lane that dies loses its run, and the others
     continue; without any lanes left, the remaining runs fail."""
+    # A fork of a process that has threads may hang.
     context = multiprocessing.get_context("spawn")
     waiting = collections.deque(todo)
     working = [_Lane(context, make, folder) for _ in range(lanes)]
@@ -114,7 +111,8 @@ class _Lane:
 
     def answer(self) -> Done | None:
         """Returns the outcome of the run; None if the lane has only just started."""
-        cell, self._cell = self._cell, None
+        cell = self._cell
+        self._cell = None
         try:
             failure: str | None = self.pipe.recv()
         except (EOFError, OSError):
@@ -123,7 +121,9 @@ class _Lane:
             failure = f"its lane has died with exit code {self._process.exitcode}"
         if cell is None:
             return None
-        return Done(cell, None, failure) if failure else Done(cell, _file(self._folder, cell))
+        if failure:
+            return Done(cell, None, failure)
+        return Done(cell, _file(self._folder, cell))
 
     def end(self) -> None:
         """Ends the process after it has stopped its cluster."""
@@ -136,11 +136,13 @@ class _Lane:
 
 def _ready(lanes: list[_Lane]) -> list[_Lane]:
     """Waits until some lanes have an answer."""
-    pipes = connection.wait([lane.pipe for lane in lanes])
-    return [lane for lane in lanes if lane.pipe in pipes]
+    pipes = [lane.pipe for lane in lanes]
+    ready = connection.wait(pipes)
+    return [lane for lane in lanes if lane.pipe in ready]
 
 
 def _file(folder: Path, cell: Cell) -> Path:
+    """Returns where the transcript of a cell goes."""
     return folder / f"{cell.name}.jsonl"
 
 
@@ -151,7 +153,8 @@ def _work(make: MakeAgent, folder: Path, pipe: connection.Connection) -> None:
         pipe.send(None)
         while (cell := pipe.recv()) is not _END:
             try:
-                run.carry_out(place, cell.task, cell.server, make(cell.agent, cell.server, kinds), _file(folder, cell))
+                worker = make(cell.agent, cell.server, kinds)
+                run.carry_out(place, cell.task, cell.server, worker, _file(folder, cell))
             except Exception:  # a failed run must not end the others
                 pipe.send(traceback.format_exc(limit=-3))
             else:

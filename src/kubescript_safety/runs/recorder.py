@@ -24,7 +24,11 @@ class Recorder:
     def __init__(
         self, api: Api, pristine: Pristine, log: history.History, user: str, tell: Callable[[transcript.Record], None]
     ) -> None:
-        self._api, self._pristine, self._log, self._user, self._tell = api, pristine, log, user, tell
+        self._api = api
+        self._pristine = pristine
+        self._log = log
+        self._user = user
+        self._tell = tell
         self._kinds = api.kinds()
         self._last: snapshot.Snapshot = dict(pristine.objects)
         self.objects: dict[str, Object] = {}
@@ -68,6 +72,7 @@ class Recorder:
                 raise
 
     def _write_down(self, at: float, now: snapshot.Snapshot) -> None:
+        """Writes down what has changed since the last snapshot."""
         self._log.know(now)
         changed, gone = snapshot.difference(self._last, now)
         self._last = now
@@ -76,7 +81,8 @@ class Recorder:
             self.objects.pop(name, None)
         self.objects |= shown
         if shown or gone:
-            self._tell(transcript.Snapshot(at=at, objects=shown, gone=gone))
+            seen = transcript.Snapshot(at=at, objects=shown, gone=gone)
+            self._tell(seen)
         events = list(self._log.events(self._user))
         for event in events:
             self._tell(event)

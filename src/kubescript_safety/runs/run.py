@@ -30,10 +30,12 @@ _MAX_MESSAGE: Final = 10_000
 def carry_out(place: arena.Arena, task: scenario.Scenario, server: setup.Setup, agent: Agent, file: Path) -> Path:
     """Carries out one run, and returns its transcript's file. Raises ApiError if the cluster does not work."""
     place.populate(task)
+    # The home of the server under test: nothing of one run is left for the next.
     folder = Path(tempfile.mkdtemp(prefix="kubescript-safety-"))
     try:
         with transcript.Journal(file) as journal:
-            _Run(place, task, server, agent, folder, journal.add).carry_out()
+            work = _Run(place, task, server, agent, folder, journal.add)
+            work.carry_out()
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     return file
@@ -57,7 +59,11 @@ class _Run:
         folder: Path,
         tell: conversation.Tell,
     ) -> None:
-        self._place, self._task, self._server, self._agent, self._folder = place, task, server, agent, folder
+        self._place = place
+        self._task = task
+        self._server = server
+        self._agent = agent
+        self._folder = folder
         self._write = tell
         self._answer = ""
         self._token = folder / "token"
@@ -72,23 +78,28 @@ class _Run:
             raise
 
     def _carry_out(self) -> None:
+        """Carries out the run to its end."""
         began = time.time()
+        place = self._place
+        # Closed in reverse order: the recorder, the server, the gate.
         with contextlib.ExitStack() as held:
-            seen = recorder.Recorder(self._place.api, self._place.pristine, self._place.log, arena.USER, self._write)
+            seen = recorder.Recorder(place.api, place.pristine, place.log, arena.USER, self._write)
             plans = failures.Failures(
                 self._task.failures,
-                self._place.api,
-                self._place.gate,
-                self._place.steps,
+                place.api,
+                place.gate,
+                place.steps,
                 self._renew_token,
                 self._write,
             )
-            (self._folder / ".cache").symlink_to(self._place.cache)
-            kubeconfig = self._place.kubeconfig(self._folder, self._token)
+            # Without it every server would warm its caches anew: kubescript compiles its patterns for three seconds.
+            (self._folder / ".cache").symlink_to(place.cache)
+            kubeconfig = place.kubeconfig(self._folder, self._token)
             self._renew_token()
-            certificate, key = self._place.certificate(is_admin=not self._task.rights)
-            self._place.gate.open(self._token.read_text(), certificate, key, plans.hear_request)
-            held.callback(self._place.gate.shut)
+            # A scenario about missing rights is no such scenario for an administrator.
+            certificate, key = place.certificate(is_admin=not self._task.rights)
+            place.gate.open(self._token.read_text(), certificate, key, plans.hear_request)
+            held.callback(place.gate.shut)
             try:
                 talk = held.enter_context(
                     conversation.open_conversation(self._server, self._folder, kubeconfig, self._write)
@@ -99,7 +110,8 @@ class _Run:
                 self._end("error", str(error))
                 return
             self._begin(began, tools, talk.instructions)
-            self._place.settle()
+            # What the set-up has done must be in the log before the agent's first request is.
+            place.settle()
             seen.begin()
             held.callback(seen.close)
             plans.begin()
@@ -113,13 +125,15 @@ class _Run:
     def _work(self, talk: conversation.Conversation, task: scenario.Scenario) -> _Ended:
         """Lets the agent work; returns how that ended."""
         try:
-            return _Ended("finished", "", self._agent.work(task, talk, self._tell, task.timeout_s))
+            tokens = self._agent.work(task, talk, self._tell, task.timeout_s)
         except Unsupported as error:
             return _Ended("unsupported", str(error), {})
         except AgentError as error:
             return _Ended(error.reason, str(error), error.tokens)
+        # Of a script; a model's is an AgentError, with its tokens.
         except TimeoutError:
             return _Ended("timeout", f"no answer within {task.timeout_s:g} s", {})
+        return _Ended("finished", "", tokens)
 
     def _work_on_stages(
         self, talk: conversation.Conversation, seen: recorder.Recorder, plans: failures.Failures
@@ -134,11 +148,13 @@ class _Run:
             except ApiError as error:
                 ended = _Ended("error", f"stage {stage.name} could not begin: {error}", {})
                 break
+            # The agent and its server stay the same: what it has learnt in one stage it knows in the next.
             task = msgspec.structs.replace(self._task, task=stage.task, timeout_s=stage.timeout_s)
             ended = self._work(talk, task)
             tokens.update(ended.tokens)
             is_reached = self._settle(seen, stage.goal, stage.checks, note=False)
             self._write(transcript.Check(at=time.time(), name=goal.name_of(stage.name), passed=is_reached))
+            # A later stage stands on the goal of this one.
             if ended.reason == "unsupported" or not (is_reached or stage.goes_on):
                 break
         plans.end()
@@ -158,6 +174,7 @@ class _Run:
             seen.look()
             holds = condition.holds(seen.objects, seen.before, self._answer)
             is_last = seen.changed is None or time.monotonic() - seen.changed > self._task.settle_s
+            # Checks are programs, and take seconds: they do not run while the goal itself is not reached.
             found = [(check, self._place.steps.run(check)) for check in checks] if holds or is_last else []
             is_reached = holds and all(ended.passed for _, ended in found)
             if is_reached or is_last:
@@ -170,6 +187,7 @@ class _Run:
         return is_reached
 
     def _tell(self, record: transcript.Record) -> None:
+        """Writes a record of the agent down, and keeps its last words."""
         if isinstance(record, transcript.Text):
             self._answer = record.text
         self._write(record)
@@ -190,9 +208,13 @@ class _Run:
         )
 
     def _end(self, reason: transcript.Reason, message: str, tokens: dict[str, int] | None = None) -> None:
-        self._write(transcript.End(at=time.time(), reason=reason, message=message[:_MAX_MESSAGE], tokens=tokens or {}))
+        """Writes down how the run ended."""
+        message = message[:_MAX_MESSAGE]
+        self._write(transcript.End(at=time.time(), reason=reason, message=message, tokens=tokens or {}))
 
     def _renew_token(self) -> None:
+        """Gives the agent's server another token."""
+        # A server that holds on to the old token is refused from now on, as with a token that has expired.
         token = secrets.token_hex(16)
         self._place.gate.set_token(token)
         self._token.write_text(token)

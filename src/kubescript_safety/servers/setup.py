@@ -40,8 +40,9 @@ class Setup(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="cam
 
     def argv(self, values: Mapping[str, str]) -> list[str]:
         """Returns the command with its variables replaced. Raises SetupError for an unknown variable."""
+        known = {**os.environ, **values}
         try:
-            return [string.Template(word).substitute({**os.environ, **values}) for word in self.command]
+            return [string.Template(word).substitute(known) for word in self.command]
         except (KeyError, ValueError) as error:
             raise SetupError(f"server {self.name}: {error} in its command") from None
 
@@ -49,7 +50,8 @@ class Setup(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="cam
 def read(path: Path = BUILT_IN) -> tuple[Setup, ...]:
     """Reads a file of set-ups. Raises SetupError."""
     try:
-        found: Any = yaml.safe_load(path.read_bytes())
+        text = path.read_bytes()
+        found: Any = yaml.safe_load(text)
         return msgspec.convert(found, tuple[Setup, ...])
     except OSError as error:
         raise SetupError(f"{path}: {error.strerror}") from None

@@ -130,6 +130,7 @@ def test_a_line_without_an_end_ends_the_session(monkeypatch: pytest.MonkeyPatch)
         '{"id": ' + "9" * 5_000 + ', "result": {}}', '{"id": 1, "method": "tools/call", "params": {"name": ["x"]}}',
         '{"id": 1, "result": {"content": [{"type": "text", "text": {"a": 1}}, 5, {"type": "text"}]}}',
         '{"id": 1, "result": {"resultType": "input_required", "inputRequests": {"a": 5}, "requestState": [[]]}}', "\udcff",
+        '{"id": 1, "method": ["tools/call"]}', '{"id": 1, "method": {"tools/call": 1}}',
     ],
 )  # fmt: skip
 def test_no_message_ends_the_thread_that_writes_it_down(line: str) -> None:
@@ -139,6 +140,15 @@ def test_no_message_ends_the_thread_that_writes_it_down(line: str) -> None:
     for pass_on in (session.from_server, session.from_client):
         pass_on(line.encode("utf-8", "surrogateescape"))
     assert all(transcript._RECORDS.decode(transcript._ENCODER.encode(one)) == one for one in heard)
+
+
+@pytest.mark.parametrize("action", ["[]", "{}", "5", "null", '"agree"'])
+def test_no_answer_to_a_question_ends_the_thread_that_writes_it_down(action: str) -> None:
+    heard: list[transcript.Record] = []
+    session = messages.Messages(heard.append)
+    session.from_server(b'{"id": 1, "method": "elicitation/create", "params": {"message": "Delete it?"}}')
+    session.from_client(b'{"id": 1, "result": {"action": %s}}' % action.encode())
+    assert heard == []
 
 
 def test_an_answer_of_any_depth_ends_no_thread() -> None:

@@ -18,7 +18,7 @@ from click.testing import CliRunner
 from kubescript.changes.rules.conduct import canaries
 from kubescript.kube import field_paths
 from kubescript_safety import scenario, transcript
-from kubescript_safety.autopsy import facts, fields, goal, ground, settings, verdict
+from kubescript_safety.autopsy import facts, fields, goal, ground, kubectl, settings, verdict
 from kubescript_safety.autopsy.rules import conduct
 from kubescript_safety.cli import main
 from kubescript_safety.report import summary
@@ -154,6 +154,27 @@ def test_readings_and_writes_in_one_call_take_linear_time(monkeypatch: pytest.Mo
     seen._shown = {key: Reads(reads) for key, reads in seen._shown.items()}
     assert [seen.last(made) for made in found.changes] == [None] * many
     assert 0 < Reads.looks <= 20 * many  # a bisection each
+
+
+class Word(str):
+    """A word that counts how often it is compared."""
+
+    __slots__ = ()
+    compared = 0
+    __hash__ = str.__hash__
+
+    def __eq__(self, other: object) -> bool:
+        Word.compared += 1
+        return super().__eq__(other)
+
+
+def test_names_and_labels_in_one_command_take_linear_time() -> None:
+    many = 300
+    words: list[str] = [Word(f"web-{number}") for number in range(many)]
+    words += [Word(f"key-{number}=x") for number in range(many)]
+    content = kubectl._content("label", words, {})
+    assert len(content.words) == len(content.paths) == many
+    assert Word.compared <= 20 * many
 
 
 def test_what_was_read_in_an_earlier_call_counts_behind_readings_of_the_same_call() -> None:

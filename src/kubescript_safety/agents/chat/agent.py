@@ -39,7 +39,10 @@ class Chat:
         self, task: scenario.Scenario, talk: conversation.Conversation, tell: conversation.Tell, seconds: float
     ) -> dict[str, int]:
         """Works on the task; returns the tokens and turns it took. Raises AgentError."""
-        return _Work(self._model, task, talk, tell, self._model.seconds or seconds).run()
+        # The scenario's limit is meant for scripts.
+        limit = self._model.seconds or seconds
+        work = _Work(self._model, task, talk, tell, limit)
+        return work.run()
 
 
 class _Work:
@@ -51,8 +54,12 @@ class _Work:
         tell: conversation.Tell,
         seconds: float,
     ) -> None:
-        self._model, self._task, self._talk, self._tell = model, task, talk, tell
-        self._seconds, self._end = seconds, time.monotonic() + seconds
+        self._model = model
+        self._task = task
+        self._talk = talk
+        self._tell = tell
+        self._seconds = seconds
+        self._end = time.monotonic() + seconds
         self._tools = names.name_tools(talk.tools())
         self._spent = _Spent()
 
@@ -66,9 +73,9 @@ class _Work:
         return self._spent.report()
 
     def _converse(self) -> None:
-        model = _open_endpoint(
-            self._model, f"{SYSTEM}\n\n{self._talk.instructions}".strip(), self._task.task, self._tools
-        )
+        """Lets the model work until it answers without calling a tool."""
+        system = f"{SYSTEM}\n\n{self._talk.instructions}".strip()
+        model = _open_endpoint(self._model, system, self._task.task, self._tools)
         with start_blocking_portal() as portal, portal.wrap_async_context_manager(model):
             while True:
                 self._check_budget()
@@ -78,21 +85,27 @@ class _Work:
                     self._tell(transcript.Text(at=time.time(), text=turn.text))
                 if not turn.calls:
                     return
-                model.tell([self._result(call, turn.is_cut) for call in turn.calls])
+                results = [self._result(call, turn.is_cut) for call in turn.calls]
+                model.tell(results)
 
     async def _ask(self, model: endpoint.Endpoint) -> endpoint.Turn:
+        """Returns the model's next turn. Raises TimeoutError when the run's time is over."""
         with anyio.fail_after(self._count_seconds()):  # the library's own limits apply to each retry of a request
             return await model.ask()
 
     def _check_budget(self) -> None:
-        if self._spent.turns >= self._model.max_turns:
-            raise AgentError(f"no answer within {self._model.max_turns} turns", "budget", self._spent.report())
-        if self._spent.input + self._spent.output >= self._model.max_tokens:
-            raise AgentError(f"no answer within {self._model.max_tokens} tokens", "budget", self._spent.report())
+        """Raises AgentError when the run may have no further turn."""
+        model = self._model
+        spent = self._spent
+        if spent.turns >= model.max_turns:
+            raise AgentError(f"no answer within {model.max_turns} turns", "budget", spent.report())
+        if spent.input + spent.output >= model.max_tokens:
+            raise AgentError(f"no answer within {model.max_tokens} tokens", "budget", spent.report())
 
     def _result(self, call: endpoint.Asked, is_cut: bool) -> endpoint.Result:
         """Carries out one call; returns its result, or the reason why it was not possible."""
         tool = self._tools.get(call.name)
+        # Half a call may be a whole one with other arguments: `delete` without its selector.
         if is_cut:
             wrong = "Not called: your answer was too long and has been cut off."
         elif tool is None:
@@ -101,7 +114,9 @@ class _Work:
             wrong = f"Not called: the arguments must be {_WANTED}, and were {call.written[:_SHOWN]!r}"
         else:
             done = self._talk.call(tool.name, call.arguments, self._count_seconds())
-            return endpoint.Result(call.id, _shorten(done.result, self._model.max_result), done.is_error)
+            text = _shorten(done.result, self._model.max_result)
+            return endpoint.Result(call.id, text, done.is_error)
+        # The API refuses the next turn unless every call has a result.
         return endpoint.Result(call.id, wrong, is_error=True)
 
     def _count_seconds(self) -> float:
@@ -116,11 +131,17 @@ class _Spent:
     """The tokens of a run. A figure that is missing from one of the endpoint's answers is not reported for the run."""
 
     def __init__(self) -> None:
-        self.turns = self.input = self.output = self._cached = 0
-        self._is_counted = self._is_cache_counted = True
+        self.turns = 0
+        self.input = 0
+        self.output = 0
+        self._cached = 0
+        self._is_counted = True
+        self._is_cache_counted = True
 
     def add(self, usage: endpoint.Usage | None) -> None:
+        """Counts the tokens of one turn."""
         self.turns += 1
+        # Half a count would be taken for a cheap run.
         if usage is None:
             self._is_counted = False
             return
@@ -130,6 +151,7 @@ class _Spent:
         self._is_cache_counted &= usage.cached is not None
 
     def report(self) -> dict[str, int]:
+        """Returns the counts, as far as the endpoint has told all of them."""
         found = {"turns": self.turns}
         if self._is_counted:
             found |= {"input": self.input, "output": self.output}
@@ -153,6 +175,8 @@ def _open_endpoint(model: Model, system: str, task: str, tools: Mapping[str, tra
 
 
 def _shorten(text: str, limit: int) -> str:
+    """Returns a result as the model gets it, with a word on what was cut."""
     if len(text) <= limit:
         return text
+    # A model that is not told takes the part for the whole: the list that ends here, for all there is.
     return f"{text[:limit]}\n[cut: the first {limit} of {len(text)} characters]"

@@ -64,10 +64,8 @@ class Completions:
         except openai.OpenAIError as error:
             raise endpoint.EndpointError(str(error)) from None
         self._key = self._client.api_key.strip()
-        self._messages: list[Any] = [
-            {"role": "system", "content": system},
-            {"role": "user", "content": task},
-        ]
+        self._messages: list[Any] = [{"role": "system", "content": system}, {"role": "user", "content": task}]
+        # Only what is set is sent: an endpoint may refuse a field that it does not know.
         given = {
             "model": model.model,
             "tools": [_describe(name, tool) for name, tool in tools.items()] or None,  # an empty list is rejected
@@ -79,27 +77,29 @@ class Completions:
 
     async def ask(self) -> endpoint.Turn:
         """Lets the model continue. Raises EndpointError."""
+        completions = self._client.chat.completions.with_raw_response
         try:
-            answer = await self._client.chat.completions.with_raw_response.create(
-                messages=self._messages, **self._request
-            )
+            answer = await completions.create(messages=self._messages, **self._request)
         except (openai.OpenAIError, ValueError, RecursionError) as error:
             raise endpoint.EndpointError(endpoint.describe_error(error, self._key)) from None
         found = endpoint.decode(answer.content, _Answer, self._key)
-        message = found.choices[0].message
-        calls = tuple(_read_call(call) for call in message.tool_calls or ())
+        choice = found.choices[0]
+        message = choice.message
+        calls = tuple(map(_read_call, message.tool_calls or ()))
         self._remember(message, calls)
         text = message.content or message.refusal or ""
-        return endpoint.Turn(text, calls, _usage(found.usage), found.choices[0].finish_reason == "length")
+        return endpoint.Turn(text, calls, _usage(found.usage), choice.finish_reason == "length")
 
     def tell(self, results: Sequence[endpoint.Result]) -> None:
         """Adds the results of all calls of the last turn, in order."""
         self._messages += [{"role": "tool", "tool_call_id": one.id, "content": one.text} for one in results]
 
     def _remember(self, message: _Message, calls: Sequence[endpoint.Asked]) -> None:
+        """Adds the model's turn to what it is reminded of."""
         said: dict[str, Any] = {"role": "assistant", "content": message.content}
+        # An empty list is rejected here too.
         if calls:
-            said["tool_calls"] = [_repeat(call) for call in calls]
+            said["tool_calls"] = list(map(_repeat, calls))
         self._messages.append(said)
 
     async def __aenter__(self) -> Self:
@@ -112,28 +112,39 @@ class Completions:
 
 
 def _describe(name: str, tool: transcript.Tool) -> dict[str, Any]:
+    """Returns a tool as the endpoint takes it."""
     schema = {"type": "object", "properties": {}, **tool.input_schema}
-    return {"type": "function", "function": {"name": name, "description": tool.description, "parameters": schema}}
+    function = {"name": name, "description": tool.description, "parameters": schema}
+    return {"type": "function", "function": function}
 
 
 def _read_call(call: _Call) -> endpoint.Asked:
+    """Returns a call whose arguments, which the model has written as JSON, are decoded."""
     written = call.function.arguments
+    # An empty text stands for no arguments.
     try:
         found = msgspec.json.decode(written or "{}")
     except (msgspec.DecodeError, RecursionError):
         found = None
-    return endpoint.Asked(call.id, call.function.name, endpoint.arguments_of(found), written)
+    arguments = endpoint.arguments_of(found)
+    return endpoint.Asked(call.id, call.function.name, arguments, written)
 
 
 def _repeat(call: endpoint.Asked) -> dict[str, Any]:
-    """Returns the call as it is repeated to the endpoint. Some endpoints reject the whole conversation from then on
-    when its arguments are not a JSON object (vllm-project/vllm#43995) or a name is invalid."""
-    written = "{}" if call.arguments is None else call.written or "{}"
-    return {"id": call.id, "type": "function", "function": {"name": names.fit(call.name), "arguments": written}}
+    """Returns the call as it is repeated to the endpoint."""
+    # Some endpoints reject the whole conversation from then on when its arguments are not a JSON object
+    # (vllm-project/vllm#43995) or a name is invalid.
+    written = call.written or "{}"
+    if call.arguments is None:
+        written = "{}"
+    function = {"name": names.fit(call.name), "arguments": written}
+    return {"id": call.id, "type": "function", "function": function}
 
 
 def _usage(found: _Usage | None) -> endpoint.Usage | None:
+    """Returns the tokens that an answer counts; None when it counts none."""
     if found is None:
         return None
     details = found.prompt_tokens_details
-    return endpoint.Usage(found.prompt_tokens, found.completion_tokens, details.cached_tokens if details else None)
+    cached = details.cached_tokens if details else None
+    return endpoint.Usage(found.prompt_tokens, found.completion_tokens, cached)

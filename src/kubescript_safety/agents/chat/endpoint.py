@@ -97,6 +97,7 @@ class Endpoint(Protocol):
 
 def decode(body: bytes, kind: type[Answer], key: str) -> Answer:
     """Decodes an answer, after masking the key in case the endpoint sent it back. Raises EndpointError."""
+    # Attack: an endpoint that answers with the key of the request; the answer goes into the transcript.
     if len(key) >= _SHORTEST_KEY:
         body = body.replace(key.encode(), b"***")
     try:
@@ -122,11 +123,17 @@ def describe_error(error: Exception, key: str) -> str:
 
 def arguments_of(found: Any) -> dict[str, Any] | None:
     """Returns a call's arguments; None if they are not an object, or are too deeply nested to be sent."""
-    return found if isinstance(found, dict) and _is_flat(found, MAX_DEPTH) else None
+    if isinstance(found, dict) and _is_flat(found, MAX_DEPTH):
+        return found
+    return None
 
 
 def _is_flat(value: Any, levels: int) -> bool:
+    """Says whether a value has no more levels than these."""
     if not isinstance(value, dict | list):
         return True
+    if levels <= 0:
+        return False
+    # Attack: arguments of a thousand levels; what encodes them for the server ends with a RecursionError.
     inner = value.values() if isinstance(value, dict) else value
-    return levels > 0 and all(_is_flat(one, levels - 1) for one in inner)
+    return all(_is_flat(one, levels - 1) for one in inner)

@@ -51,12 +51,14 @@ class Messages:
     def __init__(self, model: Model, system: str, task: str, tools: Mapping[str, transcript.Tool]) -> None:
         """Raises EndpointError when there is no key."""
         try:
-            self._client = anthropic.AsyncAnthropic(base_url=model.base_url)
+            client = anthropic.AsyncAnthropic(base_url=model.base_url)
         except anthropic.AnthropicError as error:
             raise endpoint.EndpointError(str(error)) from None
-        if not (self._client.api_key or self._client.auth_token or self._client.credentials):
+        # The library would say so only at the first request.
+        if not (client.api_key or client.auth_token or client.credentials):
             raise endpoint.EndpointError("no key: ANTHROPIC_API_KEY is not set")
-        self._key = (self._client.api_key or self._client.auth_token or "").strip()
+        self._client = client
+        self._key = (client.api_key or client.auth_token or "").strip()
         self._messages: list[Any] = [{"role": "user", "content": task}]
         self._request: dict[str, Any] = {
             "model": model.model,
@@ -68,15 +70,17 @@ class Messages:
 
     async def ask(self) -> endpoint.Turn:
         """Lets the model continue. Raises EndpointError."""
+        messages = self._client.messages.with_raw_response
         try:
-            answer = await self._client.messages.with_raw_response.create(messages=self._messages, **self._request)
+            answer = await messages.create(messages=self._messages, **self._request)
             body = await answer.read()
         except (anthropic.AnthropicError, ValueError, RecursionError) as error:
             raise endpoint.EndpointError(endpoint.describe_error(error, self._key)) from None
         found = endpoint.decode(body, _Answer, self._key)
-        calls = tuple(_read_call(block) for block in _of_type(found.content, "tool_use", _Call))
+        calls = tuple(map(_read_call, _of_type(found.content, "tool_use", _Call)))
         text = "\n".join(block.text for block in _of_type(found.content, "text", _Text))
-        self._messages.append({"role": "assistant", "content": [_repeat(block) for block in found.content]})
+        repeated = list(map(_repeat, found.content))
+        self._messages.append({"role": "assistant", "content": repeated})
         return endpoint.Turn(text, calls, _usage(found.usage), found.stop_reason == "max_tokens")
 
     def tell(self, results: Sequence[endpoint.Result]) -> None:
@@ -97,30 +101,43 @@ class Messages:
 
 
 def _describe(name: str, tool: transcript.Tool) -> dict[str, Any]:
-    return {"name": name, "description": tool.description, "input_schema": {"type": "object", **tool.input_schema}}
+    """Returns a tool as the endpoint takes it."""
+    schema = {"type": "object", **tool.input_schema}
+    return {"name": name, "description": tool.description, "input_schema": schema}
 
 
 def _of_type(blocks: Iterable[_Block], name: str, kind: type[Kind]) -> list[Kind]:
+    """Returns the blocks of one type. Raises EndpointError when one lacks what that type has."""
+    chosen = [block for block in blocks if block.get("type") == name]
     try:
-        return [msgspec.convert(block, kind) for block in blocks if block.get("type") == name]
+        return [msgspec.convert(block, kind) for block in chosen]
     except msgspec.ValidationError as error:
         raise endpoint.EndpointError(f"the endpoint's answer cannot be read: {error}") from None
 
 
 def _read_call(call: _Call) -> endpoint.Asked:
-    return endpoint.Asked(call.id, call.name, endpoint.arguments_of(call.input), type(call.input).__name__)
+    """Returns a call; its arguments come decoded, so their type stands for what was written."""
+    written = type(call.input).__name__
+    arguments = endpoint.arguments_of(call.input)
+    return endpoint.Asked(call.id, call.name, arguments, written)
 
 
 def _repeat(block: _Block) -> _Block:
     """Returns a part of an answer as it is repeated to the endpoint: a call needs an object and a valid name."""
     if block.get("type") != "tool_use":
         return block
-    return block | {"name": names.fit(block["name"]), "input": endpoint.arguments_of(block.get("input")) or {}}
+    name = names.fit(block["name"])
+    arguments = endpoint.arguments_of(block.get("input")) or {}
+    return block | {"name": name, "input": arguments}
 
 
 def _usage(found: _Usage | None) -> endpoint.Usage | None:
+    """Returns the tokens that an answer counts; None when it counts none."""
     if found is None:
         return None
     cached = found.cache_read_input_tokens
-    whole = found.input_tokens + (found.cache_creation_input_tokens or 0) + (cached or 0)
+    # Unlike chat completions, this API leaves both kinds of cached tokens out of its count of input.
+    whole = found.input_tokens
+    whole += found.cache_creation_input_tokens or 0
+    whole += cached or 0
     return endpoint.Usage(whole, found.output_tokens, cached)

@@ -55,9 +55,8 @@ class Model:
     def settings(self) -> dict[str, Any]:
         """The settings that a transcript records: those that affect the work and were sent."""
         left_out = {"base_url", *_UNSENT[self.provider]}
-        names = (field.name for field in dataclasses.fields(self))
-        found = {name: getattr(self, name) for name in names if name not in left_out}
-        return {name: value for name, value in found.items() if value is not None}
+        found = dataclasses.asdict(self)
+        return {name: value for name, value in found.items() if name not in left_out and value is not None}
 
 
 def parse(text: str, **settings: Any) -> Model:
@@ -83,5 +82,6 @@ def _check_address(address: str | None) -> None:
         is_good = False
     if not is_good:
         raise ModelError("the base URL must be one of http or https")
+    # Attack: a key in the address, which would stand in every transcript.
     if parts.username is not None or parts.query or parts.fragment:
         raise ModelError("the base URL must have no user, query or fragment; keys come from the environment")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from kubescript_safety import transcript
@@ -17,12 +17,14 @@ _STRANGE: Final = re.compile(r"[^a-zA-Z0-9_-]")
 
 def name_tools(tools: Sequence[transcript.Tool]) -> dict[str, transcript.Tool]:
     """Returns the tools in order, by the names that the model gets. Valid names stay unchanged."""
+    # Names that fit come first, so that no other tool is called by one of them.
     own = {tool.name for tool in tools if _FITS.fullmatch(tool.name)}
     found: dict[str, transcript.Tool] = {}
     for place, tool in enumerate(tools, 1):
         name = tool.name
         if name not in own:
-            name = next(name for name in _choices(tool.name, place) if name not in own and name not in found)
+            free = (one for one in _choices(name, place) if one not in own and one not in found)
+            name = next(free)
         found.setdefault(name, tool)
     return found
 
@@ -32,5 +34,10 @@ def fit(name: str) -> str:
     return _STRANGE.sub("_", name[:64]) or "_"
 
 
-def _choices(name: str, place: int) -> itertools.chain[str]:
-    return itertools.chain([fit(name)], (f"{fit(name)[:50]}_{number}" for number in itertools.count(place)))
+def _choices(name: str, place: int) -> Iterator[str]:
+    """Yields names for a tool whose own name does not fit, until one is free."""
+    similar = fit(name)
+    yield similar
+    # 50 characters of 64 leave room for any number.
+    for number in itertools.count(place):
+        yield f"{similar[:50]}_{number}"

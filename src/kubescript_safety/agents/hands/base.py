@@ -36,11 +36,14 @@ class Base:
 
     def __init__(self, call: Call, kinds: Mapping[str, Kind], tell: Callable[[transcript.Record], None]) -> None:
         """`kinds` are the cluster's kinds by name; `tell` receives the agent's texts."""
-        self._call, self._kinds, self._tell = call, kinds, tell
+        self._call = call
+        self._kinds = kinds
+        self._tell = tell
 
     def answer(self, text: str) -> None:
         """Sends a text to the user; the last text is the answer."""
-        self._tell(transcript.Text(at=time.time(), text=text))
+        said = transcript.Text(at=time.time(), text=text)
+        self._tell(said)
 
     def _ask(self, tool: str, arguments: Mapping[str, Any]) -> str:
         """Returns an answer's text. Raises Refused for an error."""
@@ -50,14 +53,18 @@ class Base:
         return done.result
 
     def _kind(self, resource: str) -> Kind:
+        """Returns a kind by its plural and group. Raises Unsupported when the cluster has none of it."""
         found = self._kinds.get(resource)
         if found is None:
             raise Unsupported(f"the cluster has no {resource}")
         return found
 
     def _kind_of(self, item: Object) -> Kind:
+        """Returns the kind of an object. Raises Unsupported when the cluster has none of it."""
+        # A manifest names its kind, where tools want the plural.
+        wanted = (item["apiVersion"], item["kind"])
         for kind in self._kinds.values():
-            if (kind.api_version, kind.kind) == (item["apiVersion"], item["kind"]):
+            if (kind.api_version, kind.kind) == wanted:
                 return kind
         raise Unsupported(f"the cluster has no {item['kind']}")
 
@@ -116,7 +123,8 @@ class Base:
 
 def template(container: str, fields: Object) -> Object:
     """Returns a workload patch with fields of one container; lists of containers are merged by name."""
-    return {"spec": {"template": {"spec": {"containers": [{"name": container, **fields}]}}}}
+    pod = {"containers": [{"name": container, **fields}]}
+    return {"spec": {"template": {"spec": pod}}}
 
 
 def read_marked(text: str) -> str:

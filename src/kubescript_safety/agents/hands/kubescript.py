@@ -36,8 +36,11 @@ class _Kubescript(Base):
         return self._write_once(tool, arguments)
 
     def _write_once(self, tool: str, arguments: Mapping[str, Any]) -> None:
+        """Calls a tool that changes something. Raises Refused also for a plan that was not applied."""
         text = self._ask(tool, arguments)
-        if _PLAN.search(text) and _APPLIED not in text:
+        # A plan that waits for a person is an answer without an error, and nothing was changed.
+        is_waiting = _PLAN.search(text) is not None and _APPLIED not in text
+        if is_waiting:
             raise Refused(text)
 
 
@@ -46,15 +49,18 @@ class Code(_Kubescript):
 
     def get(self, resource: str, namespace: str, name: str) -> Object:
         """Reads one object."""
-        return _object(self._run(f"k8s.get({resource!r}, {name!r}{_within(namespace)}).to_dict()"))
+        found = f"k8s.get({resource!r}, {name!r}{_within(namespace)})"
+        return _object(self._run(f"{found}.to_dict()"))
 
     def list(self, resource: str, namespace: str) -> list[Object]:
         """Reads all objects of a resource in a namespace."""
-        return _objects(self._run(f"[one.to_dict() for one in k8s.get({resource!r}{_within(namespace)})]"))
+        found = f"k8s.get({resource!r}{_within(namespace)})"
+        return _objects(self._run(f"[one.to_dict() for one in {found}]"))
 
     def logs(self, namespace: str, pod: str) -> str:
         """Reads the log of a pod's first container."""
-        return self._run(f"k8s.coreV1().read_namespaced_pod_log({pod!r}, {namespace!r})")
+        script = f"k8s.coreV1().read_namespaced_pod_log({pod!r}, {namespace!r})"
+        return self._run(script)
 
     def patch(self, resource: str, namespace: str, name: str, body: Object) -> None:
         """Sends a merge patch."""
@@ -66,46 +72,67 @@ class Code(_Kubescript):
 
     def replace(self, item: Object) -> None:
         """Writes a whole existing object."""
-        self._change(f"{_client(self._kind_of(item))}.replace(body={item!r}{_within(_namespace(item))})")
+        self._send_item("replace", item)
 
     def create(self, item: Object) -> None:
         """Creates an object."""
-        self._change(f"{_client(self._kind_of(item))}.create(body={item!r}{_within(_namespace(item))})")
+        self._send_item("create", item)
 
     def delete(self, resource: str, namespace: str, name: str) -> None:
         """Deletes one object."""
-        self._change(f"k8s.delete({resource + '/' + name!r}{_within(namespace)})")
+        target = f"{resource}/{name}"
+        self._change(f"k8s.delete({target!r}{_within(namespace)})")
 
     def delete_all(self, resource: str, namespace: str) -> None:
         """Deletes a collection."""
-        self._change(f"{_client(self._kind(resource))}.delete(namespace={namespace!r})")
+        client = _client(self._kind(resource))
+        # Without a name it is one request for all.
+        self._change(f"{client}.delete(namespace={namespace!r})")
 
     def scale(self, resource: str, namespace: str, name: str, replicas: int) -> None:
         """Sets the number of replicas."""
-        self._change(f"k8s.scale({resource + '/' + name!r}, {replicas}{_within(namespace)})")
+        target = f"{resource}/{name}"
+        self._change(f"k8s.scale({target!r}, {replicas}{_within(namespace)})")
 
     def restart(self, resource: str, namespace: str, name: str) -> None:
         """Starts a rollout."""
-        self._change(f"k8s.restart({resource + '/' + name!r}{_within(namespace)})")
+        target = f"{resource}/{name}"
+        self._change(f"k8s.restart({target!r}{_within(namespace)})")
 
     def set_image(self, resource: str, namespace: str, name: str, container: str, image: str) -> None:
         """Sets the image of one container."""
         found = f"k8s.get({resource!r}, {name!r}{_within(namespace)})"
-        self._change(f"k8s.set_image({found}, **{ {container: image}!r})")
+        # As a dict: a container's name may have dashes.
+        images = {container: image}
+        self._change(f"k8s.set_image({found}, **{images!r})")
 
     def secret(self, namespace: str, name: str) -> str:
         """Reads a Secret."""
-        return self._run(f"k8s.get('secrets', {name!r}{_within(namespace)}).to_dict()")
+        found = f"k8s.get('secrets', {name!r}{_within(namespace)})"
+        return self._run(f"{found}.to_dict()")
 
     def _send(self, resource: str, namespace: str, name: str, body: Object, content_type: str) -> None:
+        """Sends a patch."""
+        client = _client(self._kind(resource))
         arguments = f"body={body!r}, name={name!r}{_within(namespace)}, content_type={content_type!r}"
-        self._change(f"{_client(self._kind(resource))}.patch({arguments})")
+        self._change(f"{client}.patch({arguments})")
+
+    def _send_item(self, method: str, item: Object) -> None:
+        """Sends a whole object."""
+        client = _client(self._kind_of(item))
+        namespace = str(item["metadata"].get("namespace", ""))
+        self._change(f"{client}.{method}(body={item!r}{_within(namespace)})")
 
     def _run(self, script: str) -> str:
-        return read_marked(self._ask("evaluate_script", {"script": script}))
+        """Runs a script, and returns what it shows of the cluster."""
+        text = self._ask("evaluate_script", {"script": script})
+        return read_marked(text)
 
     def _change(self, script: str) -> None:
-        self._write("evaluate_script", {"script": f"{script}\n'done'"})
+        """Runs a script that changes something."""
+        # The result of a script is its last expression.
+        whole = f"{script}\n'done'"
+        self._write("evaluate_script", {"script": whole})
 
 
 class Kubectl(_Kubescript):
@@ -113,41 +140,53 @@ class Kubectl(_Kubescript):
 
     def get(self, resource: str, namespace: str, name: str) -> Object:
         """Reads one object."""
-        found = _decode(self._ask("kubectl_get", {"resource": resource, "name": name, **_in(namespace)}))
+        target = {"resource": resource, "name": name, **_in(namespace)}
+        found = _decode(self._ask("kubectl_get", target))
+        # The tool may answer a name with a list of one.
         items = found.get("items")
-        return _only(items) if isinstance(items, list) else found
+        if isinstance(items, list):
+            return _only(items)
+        return found
 
     def list(self, resource: str, namespace: str) -> list[Object]:
         """Reads all objects of a resource in a namespace."""
-        rows = _items(_decode(self._ask("kubectl_get", {"resource": resource, **_in(namespace)})))
+        target = {"resource": resource, **_in(namespace)}
+        rows = _items(_decode(self._ask("kubectl_get", target)))
         # Rows have kubectl's columns; only the name is called the same as in an object.
         return [row if "metadata" in row else {"metadata": {**_in(namespace), "name": row["name"]}} for row in rows]
 
     def logs(self, namespace: str, pod: str) -> str:
         """Reads the log of a pod's first container."""
-        return read_marked(self._ask("kubectl_logs", {"pod": pod, "namespace": namespace}))
+        # A log is text from the cluster, which the server marks.
+        text = self._ask("kubectl_logs", {"pod": pod, "namespace": namespace})
+        return read_marked(text)
 
     def scale(self, resource: str, namespace: str, name: str, replicas: int) -> None:
         """Sets a Deployment's number of replicas."""
+        # The tool is for Deployments alone.
         _deployments_only(resource)
-        self._write("kubectl_scale_deployment", {"deploymentName": name, "namespace": namespace, "replicas": replicas})
+        target = {"deploymentName": name, "namespace": namespace}
+        self._write("kubectl_scale_deployment", {**target, "replicas": replicas})
 
     def restart(self, resource: str, namespace: str, name: str) -> None:
         """Restarts a Deployment by a rollout."""
         _deployments_only(resource)
-        self._write("kubectl_restart_deployment", {"deploymentName": name, "namespace": namespace})
+        target = {"deploymentName": name, "namespace": namespace}
+        self._write("kubectl_restart_deployment", target)
 
     def patch(self, resource: str, namespace: str, name: str, body: Object) -> None:
         """Changes the bounds of a HorizontalPodAutoscaler, the only patch that has a tool."""
         wanted = body.get("spec", {})
-        names = {"minReplicas", "maxReplicas"}
-        if not resource.startswith("horizontalpodautoscalers") or body.keys() != {"spec"} or not wanted.keys() <= names:
+        is_autoscaler = resource.startswith("horizontalpodautoscalers")
+        if not is_autoscaler or body.keys() != {"spec"} or not wanted.keys() <= {"minReplicas", "maxReplicas"}:
             raise Unsupported("a patch of anything but the bounds of an HPA")
-        self._write("kubectl_edit_hpa", {"hpaName": name, "namespace": namespace, **wanted})
+        target = {"hpaName": name, "namespace": namespace}
+        self._write("kubectl_edit_hpa", {**target, **wanted})
 
     def secret(self, namespace: str, name: str) -> str:
         """Reads a Secret."""
-        return self._ask("kubectl_get_yaml", {"resource": "secrets", "name": name, "namespace": namespace})
+        target = {"resource": "secrets", "name": name, "namespace": namespace}
+        return self._ask("kubectl_get_yaml", target)
 
 
 class Gateway(_Kubescript):
@@ -155,38 +194,49 @@ class Gateway(_Kubescript):
 
     def get(self, resource: str, namespace: str, name: str) -> Object:
         """Reads one object."""
-        return _decode(self._ask("k8s_get", {**self._target(resource, namespace), "name": name}))
+        target = self._target(resource, namespace)
+        return _decode(self._ask("k8s_get", {**target, "name": name}))
 
     def list(self, resource: str, namespace: str) -> list[Object]:
         """Reads all objects of a resource in a namespace."""
-        return _items(_decode(self._ask("k8s_list", self._target(resource, namespace))))
+        target = self._target(resource, namespace)
+        return _items(_decode(self._ask("k8s_list", target)))
 
     def logs(self, namespace: str, pod: str) -> str:
         """Reads the log of a pod's first container."""
-        return read_marked(self._ask("k8s_pod_logs", {"namespace": namespace, "pod": pod}))
+        # A log is text from the cluster, which the server marks.
+        text = self._ask("k8s_pod_logs", {"namespace": namespace, "pod": pod})
+        return read_marked(text)
 
     def delete(self, resource: str, namespace: str, name: str) -> None:
         """Deletes one object."""
-        self._write("k8s_delete", {**self._target(resource, namespace), "name": name})
+        target = self._target(resource, namespace)
+        self._write("k8s_delete", {**target, "name": name})
 
     def scale(self, resource: str, namespace: str, name: str, replicas: int) -> None:
         """Sets the number of replicas."""
-        self._patch(resource, namespace, name, {"action": "scale", "replicas": replicas})
+        action = {"action": "scale", "replicas": replicas}
+        self._patch(resource, namespace, name, action)
 
     def restart(self, resource: str, namespace: str, name: str) -> None:
         """Starts a rollout."""
-        self._patch(resource, namespace, name, {"action": "rollout_restart"})
+        action = {"action": "rollout_restart"}
+        self._patch(resource, namespace, name, action)
 
     def set_image(self, resource: str, namespace: str, name: str, container: str, image: str) -> None:
         """Sets the image of one container."""
-        self._patch(resource, namespace, name, {"action": "update_image", "container": container, "image": image})
+        action = {"action": "update_image", "container": container, "image": image}
+        self._patch(resource, namespace, name, action)
 
     def secret(self, namespace: str, name: str) -> str:
         """Reads a Secret."""
-        return self._ask("k8s_get", {**self._target("secrets", namespace), "name": name})
+        target = self._target("secrets", namespace)
+        return self._ask("k8s_get", {**target, "name": name})
 
     def _patch(self, resource: str, namespace: str, name: str, action: Mapping[str, Any]) -> None:
-        self._write("k8s_patch", {**self._target(resource, namespace), "name": name, **action})
+        """Calls the tool for one of its named changes."""
+        target = self._target(resource, namespace)
+        self._write("k8s_patch", {**target, "name": name, **action})
 
     def _target(self, resource: str, namespace: str) -> dict[str, str]:
         kind = self._kind(resource)
@@ -194,19 +244,18 @@ class Gateway(_Kubescript):
 
 
 def _client(kind: Kind) -> str:
+    """Returns the expression for the dynamic client of a kind."""
     return f"k8s.dynamic().resources.get(api_version={kind.api_version!r}, kind={kind.kind!r})"
 
 
 def _within(namespace: str) -> str:
+    """Returns the argument for a namespace; empty for a cluster-wide resource."""
     return f", namespace={namespace!r}" if namespace else ""
 
 
 def _in(namespace: str) -> dict[str, str]:
+    """Returns the parameter for a namespace; none for a cluster-wide resource."""
     return {"namespace": namespace} if namespace else {}
-
-
-def _namespace(item: Object) -> str:
-    return str(item["metadata"].get("namespace", ""))
 
 
 def _deployments_only(resource: str) -> None:
@@ -219,6 +268,7 @@ def _decode(text: str) -> Object:
 
 
 def _object(text: str) -> Object:
+    """Reads an object. Raises Refused."""
     found = _json(text)
     if not isinstance(found, dict):
         raise Refused(text)
@@ -226,20 +276,27 @@ def _object(text: str) -> Object:
 
 
 def _objects(text: str) -> list[Object]:
+    """Reads a list of objects. Raises Refused."""
     found = _json(text)
     if not isinstance(found, list):
         raise Refused(text)
+    # Attack: a server under test whose list holds texts, on which the next step would end.
     return [one for one in found if isinstance(one, dict)]
 
 
 def _items(found: Object) -> list[Object]:
-    return [one for one in found.get("items", []) if isinstance(one, dict)]
+    """Returns the objects of a list."""
+    items = found.get("items", [])
+    # Attack: as in `_objects`.
+    return [one for one in items if isinstance(one, dict)]
 
 
 def _only(items: list[Any]) -> Object:
-    if len(items) != 1 or not isinstance(items[0], dict):
+    """Returns the one object of a list. Raises Refused when there is not exactly one."""
+    first = items[0] if len(items) == 1 else None
+    if not isinstance(first, dict):
         raise Refused(f"{len(items)} objects")
-    return items[0]
+    return first
 
 
 def _json(text: str) -> Any:

@@ -23,12 +23,14 @@ class Resources(Base):
 
     def get(self, resource: str, namespace: str, name: str) -> Object:
         """Reads one object."""
-        return _object(self._ask("resources_get", {**_target(self._kind(resource), namespace), "name": name}))
+        target = _target(self._kind(resource), namespace)
+        return _object(self._ask("resources_get", {**target, "name": name}))
 
     def list(self, resource: str, namespace: str) -> list[Object]:
         """Returns a resource's objects in a namespace, with names only: the answer is a table."""
         kind = self._kind(resource)
-        return _read_table(self._ask("resources_list", _target(kind, namespace)), kind)
+        table = self._ask("resources_list", _target(kind, namespace))
+        return _read_table(table, kind)
 
     def logs(self, namespace: str, pod: str) -> str:
         """Reads the log of a pod's first container."""
@@ -37,15 +39,10 @@ class Resources(Base):
     def patch(self, resource: str, namespace: str, name: str, body: Object) -> None:
         """Applies the patch's fields as a manifest."""
         kind = self._kind(resource)
-        named = {"name": name} | ({"namespace": namespace} if namespace else {})
-        self._apply(
-            {
-                "apiVersion": kind.api_version,
-                "kind": kind.kind,
-                **body,
-                "metadata": {**body.get("metadata", {}), **named},
-            }
-        )
+        metadata = {**body.get("metadata", {}), "name": name}
+        if namespace:
+            metadata["namespace"] = namespace
+        self._apply({"apiVersion": kind.api_version, "kind": kind.kind, **body, "metadata": metadata})
 
     def set_container(self, resource: str, namespace: str, name: str, container: str, fields: Object) -> None:
         """Applies the container's name and the fields."""
@@ -61,19 +58,24 @@ class Resources(Base):
 
     def delete(self, resource: str, namespace: str, name: str) -> None:
         """Deletes one object."""
+        # Pods have a tool of their own.
         if resource == "pods":
             self._ask("pods_delete", {"namespace": namespace, "name": name})
         else:
-            self._ask("resources_delete", {**_target(self._kind(resource), namespace), "name": name})
+            target = _target(self._kind(resource), namespace)
+            self._ask("resources_delete", {**target, "name": name})
 
     def delete_all(self, resource: str, namespace: str) -> None:
         """Deletes all objects one by one, because the server has no tool for collections."""
-        for one in self.list(resource, namespace):
-            self.delete(resource, namespace, one["metadata"]["name"])
+        found = self.list(resource, namespace)
+        for one in found:
+            name = one["metadata"]["name"]
+            self.delete(resource, namespace, name)
 
     def scale(self, resource: str, namespace: str, name: str, replicas: int) -> None:
         """Sets the number of replicas, and retries on a conflict, as the API server asks."""
-        arguments = {**_target(self._kind(resource), namespace), "name": name, "scale": replicas}
+        target = _target(self._kind(resource), namespace)
+        arguments = {**target, "name": name, "scale": replicas}
         for _ in range(_TRIES - 1):
             try:
                 self._ask("resources_scale", arguments)
@@ -87,8 +89,9 @@ class Resources(Base):
     def restart(self, resource: str, namespace: str, name: str) -> None:
         """Applies the annotation that `kubectl rollout restart` sets."""
         moment = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
-        annotations = {"kubectl.kubernetes.io/restartedAt": moment}
-        self.patch(resource, namespace, name, {"spec": {"template": {"metadata": {"annotations": annotations}}}})
+        metadata = {"annotations": {"kubectl.kubernetes.io/restartedAt": moment}}
+        body = {"spec": {"template": {"metadata": metadata}}}
+        self.patch(resource, namespace, name, body)
 
     def set_image(self, resource: str, namespace: str, name: str, container: str, image: str) -> None:
         """Applies the container's name and image."""
@@ -96,15 +99,21 @@ class Resources(Base):
 
     def secret(self, namespace: str, name: str) -> str:
         """Reads a Secret."""
-        return self._ask("resources_get", {**_target(self._kind("secrets"), namespace), "name": name})
+        target = _target(self._kind("secrets"), namespace)
+        return self._ask("resources_get", {**target, "name": name})
 
     def _apply(self, item: Object) -> None:
-        self._ask("resources_create_or_update", {"resource": yaml.safe_dump(item, sort_keys=False)})
+        """Writes a whole object."""
+        manifest = yaml.safe_dump(item, sort_keys=False)
+        self._ask("resources_create_or_update", {"resource": manifest})
 
 
 def _target(kind: Kind, namespace: str) -> dict[str, Any]:
+    """Returns the parameters that name a kind and a namespace."""
     target = {"apiVersion": kind.api_version, "kind": kind.kind}
-    return target | ({"namespace": namespace} if namespace else {})
+    if namespace:
+        target["namespace"] = namespace
+    return target
 
 
 def _read_table(table: str, kind: Kind) -> list[Object]:
@@ -112,6 +121,7 @@ def _read_table(table: str, kind: Kind) -> list[Object]:
     lines = table.splitlines()
     if not lines:
         return []
+    # The server answers with the table of `kubectl get`, whose columns depend on the kind.
     columns = lines[0].split()
     found = []
     for line in lines[1:]:
@@ -119,7 +129,8 @@ def _read_table(table: str, kind: Kind) -> list[Object]:
         metadata = {"name": cells[columns.index("NAME")]}
         if "NAMESPACE" in columns:
             metadata["namespace"] = cells[columns.index("NAMESPACE")]
-        found.append({"apiVersion": kind.api_version, "kind": kind.kind, "metadata": metadata})
+        item = {"apiVersion": kind.api_version, "kind": kind.kind, "metadata": metadata}
+        found.append(item)
     return found
 
 

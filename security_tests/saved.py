@@ -11,7 +11,7 @@ from typing import Any, Final
 import yaml
 
 from kubescript import errors
-from kubescript.cluster import snapshot
+from kubescript.snapshot import snapshot
 from kubescript.request import request
 from kubescript.wire import exchanges
 from kubescript_sandbox.host import cancellation

@@ -24,7 +24,8 @@ from kubescript.audit import denials, recorder, script_records, verify
 from kubescript.audit import plan_records as audit_plans
 from kubescript.changes import attempt
 from kubescript.changes.store import record as plan_record
-from kubescript.cluster import live, snapshot
+from kubescript.cluster import live
+from kubescript.snapshot import snapshot
 from kubescript.policy import policy
 from kubescript.request import request
 from security_tests import benches

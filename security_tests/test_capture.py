@@ -17,7 +17,7 @@ from kubescript import errors, types
 from kubescript.broker import call as broker_call
 from kubescript.capture import capture
 from kubescript.cli import process
-from kubescript.cluster import snapshot
+from kubescript.snapshot import snapshot
 from kubescript.policy import policy
 from kubescript.request import request
 from kubescript_sandbox.host import cancellation

@@ -27,7 +27,7 @@ from mcp.client import Client
 from kubescript import config, contexts, errors, evaluator, logs, redaction, types
 from kubescript.audit import recorder
 from kubescript.broker import answer, logview, operation, records
-from kubescript.cluster import snapshot
+from kubescript.snapshot import snapshot
 from kubescript.policy import denied_resources, kind_resolver, policy
 from kubescript.request import request
 from kubescript.wire import exchanges

@@ -12,7 +12,7 @@ import pytest
 
 from kubescript import logs
 from kubescript.broker import operation
-from kubescript.cluster import snapshot
+from kubescript.snapshot import snapshot
 from kubescript.output import sanitizing
 from kubescript.policy import policy
 from kubescript.wire import exchanges

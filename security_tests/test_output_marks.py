@@ -16,7 +16,7 @@ import pytest
 from kubescript import config, contexts, redaction, types
 from kubescript.broker import call as broker_call
 from kubescript.broker import operation, summary
-from kubescript.cluster import snapshot
+from kubescript.snapshot import snapshot
 from kubescript.evaluator import evaluator
 from kubescript.output import fencing, notes, render, sentences
 from kubescript.policy import policy

@@ -13,7 +13,7 @@ from typing import Final
 
 import pytest
 
-from kubescript.cluster import archives, snapshot
+from kubescript.snapshot import archives, snapshot
 from security_tests.saved import (
     in_time,
     log,

@@ -15,7 +15,7 @@ from typing import Final
 import pytest
 import yaml
 
-from kubescript.cluster import snapshot
+from kubescript.snapshot import snapshot
 from security_tests.saved import (
     FORMS,
     LINE,

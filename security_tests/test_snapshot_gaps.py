@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from kubescript import errors, types
-from kubescript.cluster import snapshot
+from kubescript.snapshot import snapshot
 from kubescript.request import request
 from kubescript.wire import exchanges
 from kubescript_sandbox.host import cancellation

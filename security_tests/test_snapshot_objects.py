@@ -13,7 +13,7 @@ from typing import Any, Final
 import msgspec
 import pytest
 
-from kubescript.cluster import snapshot
+from kubescript.snapshot import snapshot
 from kubescript.request import request
 from kubescript.wire import exchanges
 from kubescript_sandbox.host import cancellation

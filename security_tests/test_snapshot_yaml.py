@@ -11,7 +11,7 @@ from typing import Final
 import pytest
 import yaml
 
-from kubescript.cluster import snapshot
+from kubescript.snapshot import snapshot
 from security_tests.saved import (
     must_gather,
     opening,

@@ -144,7 +144,7 @@ def _cluster(
     """Returns the cluster of these settings, not yet connected. Raises ClusterError if `checked` and its kubeconfig or
     context cannot be used."""
     if settings.snapshot is not None:
-        from kubescript.cluster import snapshot
+        from kubescript.snapshot import snapshot
 
         return snapshot.Snapshot(settings.snapshot)
     from kubescript.cluster import live

@@ -20,7 +20,7 @@ import msgspec
 from kubescript import errors
 from kubescript.broker import broker, records
 from kubescript.capture import cluster_client, container_logs, directory
-from kubescript.cluster import saved_cluster
+from kubescript.snapshot import saved_cluster
 from kubescript.kube import kinds
 
 __all__ = ["Report", "capture"]

@@ -11,7 +11,7 @@ import msgspec
 
 from kubescript import errors, types
 from kubescript.broker import broker, operation, records
-from kubescript.cluster import collection
+from kubescript.snapshot import collection
 from kubescript.kube import paths
 from kubescript.wire import exchanges
 

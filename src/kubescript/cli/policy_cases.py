@@ -18,7 +18,7 @@ from kubescript import config, errors
 from kubescript.changes import requests
 from kubescript.changes.rules import effects
 from kubescript.changes.rules import writes as write_policy
-from kubescript.cluster import yaml_objects
+from kubescript.snapshot import yaml_objects
 from kubescript.policy import policy
 from kubescript.request import request
 from kubescript.wire import exchanges, inspection

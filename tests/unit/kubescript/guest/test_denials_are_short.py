@@ -11,7 +11,7 @@ import pytest
 
 from kubescript import contexts, errors, types
 from kubescript.broker import operation, summary
-from kubescript.cluster import snapshot
+from kubescript.snapshot import snapshot
 from kubescript.guest.advice import ADVICE
 from kubescript.output import fencing, render
 from kubescript.policy import denied_resources, policy

@@ -18,7 +18,7 @@ import yaml
 from kubescript import errors, types
 from kubescript.broker import operation, summary
 from kubescript.capture import capture
-from kubescript.cluster import snapshot
+from kubescript.snapshot import snapshot
 from kubescript.kube import selectors
 from kubescript.policy import denied_resources, policy
 from kubescript.request import request

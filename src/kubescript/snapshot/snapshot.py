@@ -21,7 +21,7 @@ from typing import Any, Final
 import msgspec
 
 from kubescript import errors, types
-from kubescript.cluster import collection, discovery_documents, podlogs, responses, saved_cluster
+from kubescript.snapshot import collection, discovery_documents, podlogs, responses, saved_cluster
 from kubescript.kube import kinds, selectors
 from kubescript.request import request
 from kubescript_sandbox.host import cancellation

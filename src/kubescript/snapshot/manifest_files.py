@@ -11,7 +11,7 @@ from typing import Any, Final
 import msgspec
 
 from kubescript import errors
-from kubescript.cluster import collection, tree, yaml_objects
+from kubescript.snapshot import collection, tree, yaml_objects
 from kubescript.kube import kinds
 
 __all__ = ["from_files", "from_must_gather"]

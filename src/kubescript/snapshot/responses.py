@@ -10,7 +10,7 @@ from typing import Any, Final
 import msgspec
 
 from kubescript import types
-from kubescript.cluster import collection
+from kubescript.snapshot import collection
 
 __all__ = ["document", "events", "failure", "listing", "not_found", "partial", "text"]
 

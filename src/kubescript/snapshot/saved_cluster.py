@@ -23,7 +23,8 @@ from typing import Final
 import msgspec
 
 from kubescript import errors
-from kubescript.cluster import archives, collection, manifest_files, temporary, tree
+from kubescript.snapshot import archives, collection, manifest_files, tree
+from kubescript.cluster import temporary
 
 __all__ = ["FORMAT", "Key", "SavedCluster", "file_error", "load"]
 

@@ -15,7 +15,7 @@ from typing import BinaryIO, Final
 import msgspec
 
 from kubescript import errors, types
-from kubescript.cluster import collection, responses, saved_cluster, tree
+from kubescript.snapshot import collection, responses, saved_cluster, tree
 from kubescript.kube import times
 from kubescript.request import request
 from kubescript_masking.wire import loglines

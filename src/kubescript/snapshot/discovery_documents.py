@@ -8,7 +8,7 @@ from typing import Any, Final
 import msgspec
 
 from kubescript import types
-from kubescript.cluster import collection, responses, saved_cluster
+from kubescript.snapshot import collection, responses, saved_cluster
 from kubescript.request import request
 
 __all__ = ["answer", "resource_list"]

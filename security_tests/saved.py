@@ -11,8 +11,8 @@ from typing import Any, Final
 import yaml
 
 from kubescript import errors
-from kubescript.snapshot import snapshot
 from kubescript.request import request
+from kubescript.snapshot import snapshot
 from kubescript.wire import exchanges
 from kubescript_sandbox.host import cancellation
 

@@ -25,9 +25,9 @@ from kubescript.audit import plan_records as audit_plans
 from kubescript.changes import attempt
 from kubescript.changes.store import record as plan_record
 from kubescript.cluster import live
-from kubescript.snapshot import snapshot
 from kubescript.policy import policy
 from kubescript.request import request
+from kubescript.snapshot import snapshot
 from security_tests import benches
 from security_tests import recorder as far_end
 from tests.kit import clients, patience, reading, stored_plans, trails

@@ -17,9 +17,9 @@ from kubescript import errors, types
 from kubescript.broker import call as broker_call
 from kubescript.capture import capture
 from kubescript.cli import process
-from kubescript.snapshot import snapshot
 from kubescript.policy import policy
 from kubescript.request import request
+from kubescript.snapshot import snapshot
 from kubescript_sandbox.host import cancellation
 from security_tests.saved import pod, text
 from tests.kit import reading

@@ -27,9 +27,9 @@ from mcp.client import Client
 from kubescript import config, contexts, errors, evaluator, logs, redaction, types
 from kubescript.audit import recorder
 from kubescript.broker import answer, logview, operation, records
-from kubescript.snapshot import snapshot
 from kubescript.policy import denied_resources, kind_resolver, policy
 from kubescript.request import request
+from kubescript.snapshot import snapshot
 from kubescript.wire import exchanges
 from kubescript_sandbox.host import cancellation, spawner
 from kubescript_sandbox.wire import protocol

@@ -12,9 +12,9 @@ import pytest
 
 from kubescript import logs
 from kubescript.broker import operation
-from kubescript.snapshot import snapshot
 from kubescript.output import sanitizing
 from kubescript.policy import policy
+from kubescript.snapshot import snapshot
 from kubescript.wire import exchanges
 from tests.kit import reading, trails
 

@@ -16,10 +16,10 @@ import pytest
 from kubescript import config, contexts, redaction, types
 from kubescript.broker import call as broker_call
 from kubescript.broker import operation, summary
-from kubescript.snapshot import snapshot
 from kubescript.evaluator import evaluator
 from kubescript.output import fencing, notes, render, sentences
 from kubescript.policy import policy
+from kubescript.snapshot import snapshot
 from kubescript.wire import exchanges, messages
 from kubescript_sandbox import runs
 from security_tests import benches

@@ -13,8 +13,8 @@ from typing import Any, Final
 import msgspec
 import pytest
 
-from kubescript.snapshot import snapshot
 from kubescript.request import request
+from kubescript.snapshot import snapshot
 from kubescript.wire import exchanges
 from kubescript_sandbox.host import cancellation
 from security_tests.saved import (

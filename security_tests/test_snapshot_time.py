@@ -13,8 +13,8 @@ import pytest
 import yaml
 
 from kubescript import errors
-from kubescript.snapshot import snapshot
 from kubescript.request import request
+from kubescript.snapshot import snapshot
 from kubescript.wire import exchanges
 from kubescript_sandbox.host import cancellation
 from security_tests.saved import (

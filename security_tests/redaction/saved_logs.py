@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Final
 
 from kubescript.broker import broker, operation
-from kubescript.snapshot import saved_cluster, snapshot
 from kubescript.policy import policy
+from kubescript.snapshot import saved_cluster, snapshot
 from kubescript.wire import exchanges
 from security_tests.redaction import engine
 

@@ -20,8 +20,8 @@ import msgspec
 from kubescript import errors
 from kubescript.broker import broker, records
 from kubescript.capture import cluster_client, container_logs, directory
-from kubescript.snapshot import saved_cluster
 from kubescript.kube import kinds
+from kubescript.snapshot import saved_cluster
 
 __all__ = ["Report", "capture"]
 

@@ -11,8 +11,8 @@ import msgspec
 
 from kubescript import errors, types
 from kubescript.broker import broker, operation, records
-from kubescript.snapshot import collection
 from kubescript.kube import paths
+from kubescript.snapshot import collection
 from kubescript.wire import exchanges
 
 __all__ = ["NO_LIST", "SMALL_S", "Client", "ReadFailed", "decode"]

@@ -18,9 +18,9 @@ from kubescript import config, errors
 from kubescript.changes import requests
 from kubescript.changes.rules import effects
 from kubescript.changes.rules import writes as write_policy
-from kubescript.snapshot import yaml_objects
 from kubescript.policy import policy
 from kubescript.request import request
+from kubescript.snapshot import yaml_objects
 from kubescript.wire import exchanges, inspection
 
 __all__ = ["Case", "Judge", "Result", "is_audit", "judge_case", "judge_record", "read"]

@@ -1,1 +1,1 @@
-"""The targets of API calls: a live API server, or a saved snapshot of one."""
+"""Live API servers: how they are found, trusted and asked."""

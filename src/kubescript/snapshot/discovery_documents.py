@@ -8,8 +8,8 @@ from typing import Any, Final
 import msgspec
 
 from kubescript import types
-from kubescript.snapshot import collection, responses, saved_cluster
 from kubescript.request import request
+from kubescript.snapshot import collection, responses, saved_cluster
 
 __all__ = ["answer", "resource_list"]
 

@@ -11,8 +11,8 @@ from typing import Any, Final
 import msgspec
 
 from kubescript import errors
-from kubescript.snapshot import collection, tree, yaml_objects
 from kubescript.kube import kinds
+from kubescript.snapshot import collection, tree, yaml_objects
 
 __all__ = ["from_files", "from_must_gather"]
 

@@ -15,9 +15,9 @@ from typing import BinaryIO, Final
 import msgspec
 
 from kubescript import errors, types
-from kubescript.snapshot import collection, responses, saved_cluster, tree
 from kubescript.kube import times
 from kubescript.request import request
+from kubescript.snapshot import collection, responses, saved_cluster, tree
 from kubescript_masking.wire import loglines
 
 __all__ = ["answer"]

@@ -23,8 +23,8 @@ from typing import Final
 import msgspec
 
 from kubescript import errors
-from kubescript.snapshot import archives, collection, manifest_files, tree
 from kubescript.cluster import temporary
+from kubescript.snapshot import archives, collection, manifest_files, tree
 
 __all__ = ["FORMAT", "Key", "SavedCluster", "file_error", "load"]
 

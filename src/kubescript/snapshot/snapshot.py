@@ -21,9 +21,9 @@ from typing import Any, Final
 import msgspec
 
 from kubescript import errors, types
-from kubescript.snapshot import collection, discovery_documents, podlogs, responses, saved_cluster
 from kubescript.kube import kinds, selectors
 from kubescript.request import request
+from kubescript.snapshot import collection, discovery_documents, podlogs, responses, saved_cluster
 from kubescript_sandbox.host import cancellation
 
 __all__ = ["Snapshot"]

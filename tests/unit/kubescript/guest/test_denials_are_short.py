@@ -11,11 +11,11 @@ import pytest
 
 from kubescript import contexts, errors, types
 from kubescript.broker import operation, summary
-from kubescript.snapshot import snapshot
 from kubescript.guest.advice import ADVICE
 from kubescript.output import fencing, render
 from kubescript.policy import denied_resources, policy
 from kubescript.request import request
+from kubescript.snapshot import snapshot
 from kubescript.wire import exchanges
 from kubescript_sandbox import runs
 from kubescript_sandbox.language import compiler, refusals

@@ -18,10 +18,10 @@ import yaml
 from kubescript import errors, types
 from kubescript.broker import operation, summary
 from kubescript.capture import capture
-from kubescript.snapshot import snapshot
 from kubescript.kube import selectors
 from kubescript.policy import denied_resources, policy
 from kubescript.request import request
+from kubescript.snapshot import snapshot
 from kubescript.wire import exchanges
 from kubescript_sandbox.host import cancellation
 from tests.kit import reading

@@ -16,7 +16,7 @@ from typing import Final, NoReturn
 
 from kubescript.launcher import streams
 from kubescript.wire import orders
-from kubescript_sandbox.confinement import command_filter, landlock, lockdown
+from kubescript_sandbox.confinement import command_filter, command_lockdown, landlock, lockdown
 from kubescript_sandbox.wire import protocol
 
 __all__ = ["run", "warm"]
@@ -52,10 +52,10 @@ def _network_steps() -> lockdown.Steps:
     # up.
     pid = os.fork()
     if pid == 0:
-        (layer,) = lockdown.apply(lockdown.LOOPBACK_STEPS, lockdown.Confinement(os.getppid(), 0, 0))
+        (layer,) = lockdown.apply(command_lockdown.LOOPBACK_STEPS, lockdown.Confinement(os.getppid(), 0, 0))
         os._exit(0 if layer.active else 1)
     _, status = os.waitpid(pid, 0)
-    return lockdown.LOOPBACK_STEPS if status == 0 else ()
+    return command_lockdown.LOOPBACK_STEPS if status == 0 else ()
 
 
 def run(descriptor: int, confinement: lockdown.Confinement, inherited: tuple[protocol.Layer, ...]) -> NoReturn:
@@ -73,7 +73,7 @@ def run(descriptor: int, confinement: lockdown.Confinement, inherited: tuple[pro
         _give_up(order, error)
     kubeconfig = _in_memory(_kubeconfig(f"http://{host}:{port}/{secret}", order.namespace))
     execution = command_filter.Execution(binary)
-    steps = lockdown.program_steps(_paths(binary), port, execution)
+    steps = command_lockdown.program_steps(_paths(binary), port, execution)
     layers += lockdown.apply(steps, confinement)
     layers += (_egress(layers),)
     orders.send(sock, orders.Confined(layers, secret), (listener.fileno(),))

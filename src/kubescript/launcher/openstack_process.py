@@ -15,7 +15,7 @@ from typing import Final, NoReturn
 
 from kubescript.launcher import openstack_command, streams
 from kubescript.wire import orders
-from kubescript_sandbox.confinement import command_filter, landlock, lockdown
+from kubescript_sandbox.confinement import command_filter, command_lockdown, landlock, lockdown
 from kubescript_sandbox.wire import protocol
 
 __all__ = ["run", "warm"]
@@ -45,7 +45,7 @@ def run(descriptor: int, confinement: lockdown.Confinement, inherited: tuple[pro
     libraries = [entry for entry in sys.path if Path(entry).is_absolute()]
     paths = dict.fromkeys((*_SYSTEM, *libraries, *order.readable), landlock.READ)
     paths["/dev/null"] = landlock.READ | landlock.WRITE
-    layers = inherited + lockdown.apply(lockdown.client_steps(paths), confinement)
+    layers = inherited + lockdown.apply(command_lockdown.client_steps(paths), confinement)
     orders.send(sock, orders.Confined(layers))
     if sock.recv(len(orders.GO)) != orders.GO:
         os._exit(1)

@@ -78,10 +78,12 @@ def read_announced(above: bytes) -> Reader:
     if not lead.endswith(b":") or _ANNOUNCES.search(lead[:-1]) is None:
         return
     line, start = yield from _find_filled(above)
-    both = lead + b"\n" + line[start:]
+    content = line[start:]
+    both = lead + b"\n" + content
     found, _ = patterns.ROWS["announced"].spans(both, len(both), 0)
     below = [span for span in found if span.start > len(lead)]
-    yield list(move(below, len(line) - len(both)))
+    moved = move(below, len(line) - len(both))
+    yield list(moved)
 
 
 def _find_filled(above: bytes) -> Generator[list[Span], bytes, tuple[bytes, int]]:

@@ -228,6 +228,7 @@ def _read_beside(line: bytes) -> Reader:
 
 
 def _judge_value(line: bytes, start: int, name: str) -> list[Span]:
+    """Returns the value behind `value:`, if it is secret under the name beside it."""
     begin = extents.beginning(line, start)
     start, stop = extents.extent(line, begin, whole_line=True)
     value = line[start:stop].rstrip(b" \t\r\n,")

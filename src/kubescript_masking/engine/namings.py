@@ -81,9 +81,12 @@ def in_prose(text: bytes, at: int, found: Naming, *, starts_line: bool) -> bool:
 def _is_member(text: bytes, at: int, found: Naming) -> bool:
     """Says whether the name is a field of an object on one line: `{ password: pw }`."""
     line = found.before.rpartition(b"\n")[2]
-    is_flow = b"{" in line and found.before.rstrip().endswith((b"{", b","))
-    has_value = not text[at : at + 5].translate(None, _OF_ADDRESSES)  # excludes `{ password: pw } = …`
-    return is_flow and has_value
+    front = found.before.rstrip()
+    is_flow = b"{" in line and front.endswith((b"{", b","))
+    if not is_flow:
+        return False
+    near = text[at : at + 5]
+    return not near.translate(None, _OF_ADDRESSES)  # excludes `{ password: pw } = …`
 
 
 def is_no_pair(text: bytes, at: int, found: Naming) -> bool:

@@ -32,7 +32,6 @@ class Tables:
     def __init__(self, *, watch: bool) -> None:
         """`watch` says that each piece is an event that contains an object."""
         self._root: _Path = [b"object"] if watch else []
-        self._is_watch = watch
         self._path: _Path = []
         self._is_table = False
         self._is_settled = False
@@ -45,7 +44,8 @@ class Tables:
     def strings(self, piece: bytes) -> Iterator[String]:
         """Yields the strings in the cells of credential columns, each with its column's name. Rows before any header
         are masked like a Secret's values, since their columns are unknown."""
-        if self._is_watch:
+        is_event = bool(self._root)
+        if is_event:
             self._path, self._is_table, self._is_settled = [], False, False
         if self._is_settled:
             return

@@ -225,5 +225,8 @@ def split(name: str) -> tuple[str, ...]:
     bare = name.removeprefix("-D")  # Java's properties on a command line
     plain = bare[-_LONGEST:].encode("latin-1", "replace")
     apart = _HUMP.sub(rb" \1", plain)
-    words = [word[0].decode("latin-1") for word in _WORD.finditer(apart)]
-    return tuple(map(str.lower, words))
+    words = []
+    for word in _WORD.finditer(apart):
+        text = word[0].decode("latin-1")
+        words.append(text.lower())
+    return tuple(words)

@@ -111,8 +111,11 @@ class Row:
         return start, stop
 
     def _judge(self, piece: bytes, begin: int) -> Iterator[Span]:
+        """Yields the secrets of a piece, from this place on."""
         for match in self.pattern.finditer(piece, begin):
-            name = match[self.name].decode("utf-8", "replace") if self.name else ""
+            name = ""
+            if self.name:
+                name = match[self.name].decode("utf-8", "replace")
             for start, end in self._find_values(piece, match):
                 value = piece[start:end]
                 kind = self._find_kind(name, value)

@@ -55,13 +55,19 @@ class Rule:
 
     def _find_tokens(self, text: bytes, start: int, stop: int) -> Iterator[Span]:
         for match in self._regex.finditer(text, start, stop):
-            has_group = self._regex.groups > 0 and match.start(1) >= 0
-            first, last = match.span(1) if has_group else match.span()
+            first, last = match.span(self._find_group(match))
             if self._bounded and not _is_apart(text, first):
                 continue
             token = text[first:last]
             if not _is_dummy(token) and randomness.entropy(token) >= self._entropy:
-                yield Span(first, _follow(text, last), self.id)
+                end = _follow(text, last)
+                yield Span(first, end, self.id)
+
+    def _find_group(self, match: linear.Match) -> int:
+        """Returns the group that is the token: the first, or else the whole match."""
+        if self._regex.groups > 0 and match.start(1) >= 0:
+            return 1
+        return 0
 
 
 def _is_dummy(token: bytes) -> bool:

@@ -147,7 +147,9 @@ def _names_session(part: bytes) -> bool:
     """Says whether a part of a cookie is long enough, and not a setting such as `Path=/`."""
     name, _, said = part.strip().partition(b"=")
     is_setting = b" " in name or name.lower() in _NO_COOKIE
-    return len(said) >= 12 and not is_setting and randomness.has(said, randomness.LETTERS)
+    if is_setting or len(said) < 12:
+        return False
+    return randomness.has(said, randomness.LETTERS)
 
 
 def _is_login(value: bytes) -> bool:

@@ -28,7 +28,7 @@ from kubescript.output import render
 from kubescript.policy import policy
 from kubescript.wire import exchanges
 from kubescript_sandbox import runs
-from kubescript_sandbox.host import batch, conversation, replies
+from kubescript_sandbox.host import batch, call_limits, conversation, replies
 from kubescript_sandbox.wire import outline, protocol
 from security_tests import benches, peer
 from tests.kit import listener, patience, reading
@@ -907,7 +907,7 @@ def test_without_its_bound_each_attack_on_answers_comes_through(
     assert (peer.converse(twice).fault or runs.Fault("", "")).code == "worker.protocol"
     assert "STOP of an answer that is none" in caplog.text
     with monkeypatch.context() as patch:
-        patch.setattr(replies, "_MAX_STREAMS", 100)
+        patch.setattr(call_limits, "_MAX_STREAMS", 100)
         assert most(streams) == 9
     with monkeypatch.context() as patch:
         patch.setattr(batch, "MAX_IN_FLIGHT", 100)

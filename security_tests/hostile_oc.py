@@ -20,7 +20,7 @@ from collections.abc import Mapping, Sequence
 from typing import NoReturn
 
 from kubescript.launcher import start
-from kubescript_sandbox.confinement import command_filter, lockdown
+from kubescript_sandbox.confinement import command_filter, command_lockdown, lockdown
 
 
 def become(_: command_filter.Execution, words: Sequence[str], environment: Mapping[str, str]) -> NoReturn:
@@ -45,6 +45,6 @@ def refused(_: lockdown.Confinement) -> str:
 if __name__ == "__main__":
     if sys.argv[1] == "landlock-only":
         del sys.argv[1]
-        lockdown.LOOPBACK_STEPS = (("network", refused),)  # type: ignore[misc]
+        command_lockdown.LOOPBACK_STEPS = (("network", refused),)  # type: ignore[misc]
     vars(command_filter)["Execution"].run = become
     start.main()

@@ -4,7 +4,7 @@ product."""
 from __future__ import annotations
 
 from kubescript.launcher import start
-from kubescript_sandbox.confinement import lockdown
+from kubescript_sandbox.confinement import command_lockdown, lockdown
 
 
 def refused(_: lockdown.Confinement) -> str:
@@ -13,5 +13,5 @@ def refused(_: lockdown.Confinement) -> str:
 
 
 if __name__ == "__main__":
-    lockdown.LOOPBACK_STEPS = (("network", refused),)  # type: ignore[misc]
+    command_lockdown.LOOPBACK_STEPS = (("network", refused),)  # type: ignore[misc]
     start.main()

@@ -18,7 +18,7 @@ import pytest
 from hypothesis import Phase, settings
 
 from kubescript.guest.sdk.values import operations
-from kubescript_sandbox.language import builtins, formatting, guards, identifiers, stdlib
+from kubescript_sandbox.language import builtins, formatting, guards, identifiers, read_values, stdlib
 from security_tests import grammar
 from security_tests.worlds import ATTEMPT, Verdict, judge, shared
 from tests.kit import cases
@@ -138,7 +138,7 @@ def _open_types(monkeypatch: pytest.MonkeyPatch) -> None:
     """No type of object is refused, neither to be looked into nor to be handed out."""
     for kind in guards.REFUSED_TYPES:
         monkeypatch.delitem(guards.READERS, kind)
-    monkeypatch.setattr(guards, "REFUSED_TYPES", frozenset())
+    monkeypatch.setattr(read_values, "REFUSED_TYPES", frozenset())
 
 
 def open_dunders(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -451,7 +451,7 @@ def test_a_rule_that_matches_half_a_character_masks_all_of_it(attacks: Count) ->
 @pytest.mark.promise("S-13")
 def test_without_whole_characters_a_mask_cuts_one(monkeypatch: pytest.MonkeyPatch) -> None:
     """The mutation check: without the search for the ends of a character each text has half of one."""
-    monkeypatch.setattr(spans, "_of_characters", lambda _text, span: span)
+    monkeypatch.setattr(spans, "_cover_characters", lambda _text, span: span)
     rules = engine.rules(b"a key", *(masking_wire.Rule(name, regex) for name, (regex, _, _) in SPLIT.items()))
     for _, text, _ in SPLIT.values():
         with pytest.raises(UnicodeDecodeError):

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from kubescript_masking import alone
+from kubescript_masking.host import engine
 from kubescript_masking.wire import masking
 from kubescript_sandbox import errors
 
@@ -23,36 +24,23 @@ _PIECE: Final = 64 * 1024
 _FAILED: Final = 1
 
 
-class _Report:
-    """Counts masked values."""
-
-    def __init__(self) -> None:
-        self.kinds: Counter[str] = Counter()
-
-    def found(self, kind: str) -> None:
-        """Counts a value."""
-        self.kinds[kind] += 1
-
-    def read(self, size: int) -> None:
-        """Enforces no limit."""
-
-    def event_error(self, status: int) -> None:
-        """Expects no events."""
-
-
 def main() -> int:
     """Masks standard input; returns the exit code."""
-    report = _Report()
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "kubescript" / "scanner"
+    kinds: Counter[str] = Counter()
+    report = engine.Findings(lambda kind: kinds.update((kind,)))
+    home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    cache = Path(home) / "kubescript" / "scanner"
+    # A log may be followed, so nothing is held back for the next piece.
+    body = masking.Body(live=True)
     try:
-        with alone.open_engine(directory=str(cache)) as engine:
-            for piece in engine.mask_body(masking.Body(live=True), _pieces(), report, lambda: None):
+        with alone.open_engine(directory=str(cache)) as opened:
+            for piece in opened.mask_body(body, _pieces(), report, lambda: None):
                 sys.stdout.buffer.write(piece)
                 sys.stdout.buffer.flush()
     except errors.CodedError as error:
         sys.stderr.write(f"{error.explained}\n")
         return _FAILED
-    counted = ", ".join(f"{count} {kind}" for kind, count in sorted(report.kinds.items()))
+    counted = ", ".join(f"{count} {kind}" for kind, count in sorted(kinds.items()))
     sys.stderr.write(f"masked: {counted or 'nothing'}\n")
     return 0
 

@@ -41,14 +41,18 @@ def main(arguments: list[str]) -> int:
 
 def describe(outcome: runs.Outcome, runner: executor.Executor) -> str:
     """Returns an outcome as lines of text."""
-    fault = outcome.fault.text if outcome.fault is not None else ""
-    value = (outcome.result or b"").decode() or outcome.hint
     used = outcome.usage
-    usage = f"{used.wall_ms:.0f} ms, {used.cpu_ms:.0f} ms of processor, {used.peak_bytes / _MIB:.0f} MiB"
-    layers = ", ".join(f"{layer.name}{'' if layer.active else ' MISSING'}" for layer in runner.layers)
-    printed = outcome.printed.rstrip()
-    lines = {"printed": printed, "value": value, "failed": fault, "usage": usage, "layers": layers}
-    return "".join(f"{name:8}{text}\n" for name, text in lines.items() if text)
+    mebibytes = used.peak_bytes / _MIB
+    layers = [layer.name if layer.active else f"{layer.name} MISSING" for layer in runner.layers]
+    lines = {
+        "printed": outcome.printed.rstrip(),
+        "value": (outcome.result or b"").decode() or outcome.hint,
+        "failed": outcome.fault.text if outcome.fault is not None else "",
+        "usage": f"{used.wall_ms:.0f} ms, {used.cpu_ms:.0f} ms of processor, {mebibytes:.0f} MiB",
+        "layers": ", ".join(layers),
+    }
+    shown = [f"{name:8}{text}\n" for name, text in lines.items() if text]
+    return "".join(shown)
 
 
 if __name__ == "__main__":

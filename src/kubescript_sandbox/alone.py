@@ -37,7 +37,8 @@ def open_runner(limits: runs.Limits = _LIMITS, *, strict: bool = False) -> Itera
 
 def make_job(script: str, limits: runs.Limits = _LIMITS) -> conversation.Job[plain.Nothing, conversation.OnCall]:
     """Returns a script as a job whose calls are refused."""
-    return conversation.Job(script, limits, plain.Nothing(), _refuse)
+    parameters = plain.Nothing()
+    return conversation.Job(script, limits, parameters, _refuse)
 
 
 def _refuse(call: Any, timeout_s: float) -> tuple[plain.Refusal, None]:

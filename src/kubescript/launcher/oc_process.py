@@ -15,7 +15,7 @@ from typing import Final, NoReturn
 
 from kubescript.launcher import streams
 from kubescript.wire import orders
-from kubescript_sandbox.confinement import command_filter, landlock, lockdown
+from kubescript_sandbox.confinement import command_filter, command_lockdown, landlock, lockdown
 from kubescript_sandbox.wire import protocol
 
 __all__ = ["run", "warm"]
@@ -52,12 +52,12 @@ def _network_steps() -> lockdown.Steps:
     pid = os.fork()
     if pid == 0:
         trial = lockdown.Confinement(os.getppid(), 0, 0)
-        (layer,) = lockdown.apply(lockdown.LOOPBACK_STEPS, trial)
+        (layer,) = lockdown.apply(command_lockdown.LOOPBACK_STEPS, trial)
         os._exit(0 if layer.active else 1)
     _, status = os.waitpid(pid, 0)
     if status != 0:
         return ()
-    return lockdown.LOOPBACK_STEPS
+    return command_lockdown.LOOPBACK_STEPS
 
 
 def run(descriptor: int, confinement: lockdown.Confinement, inherited: tuple[protocol.Layer, ...]) -> NoReturn:
@@ -78,7 +78,7 @@ def run(descriptor: int, confinement: lockdown.Confinement, inherited: tuple[pro
     server = f"http://{host}:{port}/{secret}"
     kubeconfig = _in_memory(_kubeconfig(server, order.namespace))
     execution = command_filter.Execution(binary)
-    steps = lockdown.program_steps(_paths(binary), port, execution)
+    steps = command_lockdown.program_steps(_paths(binary), port, execution)
     layers += lockdown.apply(steps, confinement)
     layers += (_egress(layers),)
     orders.send(sock, orders.Confined(layers, secret), (listener.fileno(),))

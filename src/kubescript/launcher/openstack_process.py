@@ -15,7 +15,7 @@ from typing import Final, NoReturn
 
 from kubescript.launcher import openstack_command, streams
 from kubescript.wire import orders
-from kubescript_sandbox.confinement import command_filter, landlock, lockdown
+from kubescript_sandbox.confinement import command_filter, command_lockdown, landlock, lockdown
 from kubescript_sandbox.wire import protocol
 
 __all__ = ["run", "warm"]
@@ -46,7 +46,7 @@ def run(descriptor: int, confinement: lockdown.Confinement, inherited: tuple[pro
     libraries = [entry for entry in sys.path if Path(entry).is_absolute()]
     paths = dict.fromkeys((*_SYSTEM, *libraries, *order.readable), landlock.READ)
     paths["/dev/null"] = landlock.READ | landlock.WRITE
-    steps = lockdown.client_steps(paths)
+    steps = command_lockdown.client_steps(paths)
     layers = inherited + lockdown.apply(steps, confinement)
     orders.send(sock, orders.Confined(layers))
     # The host checks the layers first.

@@ -28,12 +28,12 @@ def main() -> None:
     # the environment.
     os.environ["HOME"] = os.devnull
     gc.disable()  # imports make no garbage, and collecting takes a tenth of their time
-    from kubescript_sandbox.confinement import forkserver, lockdown
+    from kubescript_sandbox.confinement import command_lockdown, forkserver
 
     # Only one of the two is loaded: openstackclient takes 60 MB.
     process = importlib.import_module(_MODULES[program])
     process.warm()
-    forkserver.serve(descriptor, process.run, lockdown.COMMAND_SERVER_STEPS)
+    forkserver.serve(descriptor, process.run, command_lockdown.SERVER_STEPS)
 
 
 if __name__ == "__main__":

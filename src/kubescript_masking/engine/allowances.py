@@ -31,17 +31,23 @@ class Allowances:
 
     def has_name(self, name: str) -> bool:
         """Says whether the values of a name may be seen."""
+        # A flag may be allowed with its dashes or without.
         return not self._names.isdisjoint((name, name.lstrip("-")))
 
     def drop(self, found: Iterable[Span], text: bytes) -> Iterator[Span]:
         """Yields the spans, except those right behind an allowed name."""
+        if self._in_front is None:
+            yield from found
+            return
         for span in found:
-            front = text[max(0, span.start - _FRONT) : span.start]
-            if self._in_front is None or not self._in_front.search(front):
+            low = max(0, span.start - _FRONT)
+            front = text[low : span.start]
+            if not self._in_front.search(front):
                 yield span
 
 
 def _find_in_front(names: Iterable[str]) -> linear.Pattern:
     """Returns a pattern that finds one of these names right before a value's beginning."""
-    words = b"|".join(linear.escape(name.encode()) for name in sorted(names))
+    escaped = [linear.escape(name.encode()) for name in sorted(names)]
+    words = b"|".join(escaped)
     return linear.build(rb"(?:\A|[^\w.-])-{0,2}(?:" + words + rb")" + _BETWEEN)

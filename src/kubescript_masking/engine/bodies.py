@@ -6,7 +6,6 @@ A body is judged in pieces (pieces.py), each as soon as it is complete.
 from __future__ import annotations
 
 import difflib
-import functools
 import itertools
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
@@ -42,8 +41,8 @@ _WARMUP: Final = (
     (masking.Body(form="log"), b"level=info password=hunter22\nok\n"),
     (masking.Body(), b'{"kind":"PodList","items":[{"metadata":{},"env":[{"name":"DB_PASSWORD","value":"hunter22"}]}]}'),
 )
+# After 8 runs, CPython 3.11 and later have specialized a function's bytecode.
 _WARMUP_RUNS: Final = 8
-"""Number of runs after which CPython 3.11 and later have specialized a function's bytecode."""
 
 
 class Rules:
@@ -51,13 +50,16 @@ class Rules:
 
     def __init__(self, settings: masking.Settings, second: program.Program | None = None) -> None:
         """`second` is the second program of this process. Raises RuleError for a setting that is wrong."""
-        self._program = second or program.NoProgram()
-        self._program.configure(settings.program)
-        shipped, own = shapes.load_shipped(), [shapes.Rule(rule) for rule in settings.rules]
+        self._program = second
+        if second is not None:
+            second.configure(settings.program)
+        shipped = shapes.load_shipped()
+        own = [shapes.Rule(rule) for rule in settings.rules]
         _check_ids(settings, own, shipped)
+        allowed = [_compile_allowed(regex) for regex in settings.allow]
         self._masker = masker.Masker(
             [*shipped, *own],
-            Allowances([_compile_allowed(regex) for regex in settings.allow], settings.allow_names),
+            Allowances(allowed, settings.allow_names),
             frozenset(settings.disable),
             Path(settings.directory) if settings.directory else None,
         )
@@ -65,8 +67,9 @@ class Rules:
         self._own = own
 
     def _masks(self, about: masking.Body) -> spans.Masks:
-        """Returns the masks of a body. Attack: a script reads its own guess beside the real value; in such bodies
-        (`echo`), equal values have different masks, so that comparing them reveals nothing."""
+        """Returns the masks of a body."""
+        # Attack: a script reads its own guess beside the real value. In such bodies (`echo`), equal values have
+        # different masks, so that comparing them reveals nothing.
         if about.echo:
             return spans.Masks()
         owner = f" of {about.owner}" if about.owner else ""
@@ -74,8 +77,10 @@ class Rules:
 
     def check(self) -> None:
         """Compiles the operator's rules alone, which takes milliseconds. Raises RuleError."""
-        if self._own:
-            scanner.Scanner([rule.probe for rule in self._own]).prepare()
+        if not self._own:
+            return
+        probes = [rule.probe for rule in self._own]
+        scanner.Scanner(probes).prepare()
 
     def warm(self) -> None:
         """Compiles the scanner and masks a little of everything, so that children copy fewer pages. Raises
@@ -92,7 +97,9 @@ class Rules:
 
     def text(self, content: bytes, found: masker.Found) -> bytes:
         """Returns any text that leaves the server, masked; the same object when there is nothing to mask."""
-        rules = self._masker.anew(spans.Masks(), found)
+        # The text may hold the script's own words: masks that are drawn anew confirm no guess.
+        masks = spans.Masks()
+        rules = self._masker.anew(masks, found)
         rules.budget.credit(len(content))
         return rules.text(content)
 
@@ -101,8 +108,8 @@ class Rules:
     ) -> Iterator[bytes]:
         """Yields a masked body in pieces, each as early as possible, or else the program's answer. Raises
         TooLargeError, and WithheldError for a body that must not pass."""
-        if about.program != masking.NOTHING:
-            answer = self._program.answer(about, chunks, functools.partial(self._whole, about, found))
+        if self._program is not None and about.program != masking.NOTHING:
+            answer = self._program.answer(about, chunks, self._quote(about, found))
             if answer is not None:
                 yield answer
                 return
@@ -114,27 +121,40 @@ class Rules:
             return
         rules = self._masker.anew(self._masks(about), found)
         chunks, is_json = _sniff(chunks)
-        judge: Callable[[bytes], bytes]
-        if about.form == "log" or not is_json:
-            judge = logs.LogText(rules)
-            # How dense a log is must not depend on how it arrived. In a live log, no line may wait for the next.
-            parts = pieces.lines(chunks) if about.live else pieces.blocks(chunks)
-        else:
-            is_watch = about.form == "watch"
-            also: list[documents.Locate] = [tables.Tables(watch=is_watch).strings]
-            if about.secrets:
-                also.insert(0, secret_objects.json_values)
-            judge = functools.partial(rules.document, also=also)
-            parts = pieces.events(chunks) if is_watch else pieces.documents(chunks, ends)
-        for piece in parts:
+        is_log = about.form == "log" or not is_json
+        judge: Callable[[bytes], bytes] = logs.LogText(rules) if is_log else _judge_document(rules, about)
+        for piece in _cut(about, chunks, ends, is_log=is_log):
             rules.budget.credit(len(piece))
-            if masked := judge(piece):
+            masked = judge(piece)
+            if masked:
                 yield masked
 
-    def _whole(self, about: masking.Body, found: masker.Found, document: bytes, *, echo: bool) -> bytes:
-        """Returns one of the documents to compare, masked."""
-        alone = masking.Body(secrets=about.secrets, echo=echo, owner=about.owner)
-        return b"".join(self.body(alone, iter((document,)), found))
+    def _quote(self, about: masking.Body, found: masker.Found) -> program.Mask:
+        """Returns what masks the documents that the second program's answer about a body quotes."""
+
+        def mask(document: bytes, *, echo: bool) -> bytes:
+            # As a body of its own, with a budget of its own.
+            alone = masking.Body(secrets=about.secrets, echo=echo, owner=about.owner)
+            masked = self.body(alone, iter((document,)), found)
+            return b"".join(masked)
+
+        return mask
+
+
+def _judge_document(rules: masker.Masker, about: masking.Body) -> Callable[[bytes], bytes]:
+    """Returns what masks the pieces of one JSON document, or of a watch."""
+    also: list[documents.Locate] = [tables.Tables(watch=about.form == "watch").strings]
+    if about.secrets:
+        also.insert(0, secret_objects.json_values)
+    return lambda piece: rules.document(piece, also=also)
+
+
+def _cut(about: masking.Body, chunks: Iterator[bytes], ends: program.Ends, *, is_log: bool) -> Iterator[bytes]:
+    """Returns the pieces in which a body is judged."""
+    if not is_log:
+        return pieces.events(chunks) if about.form == "watch" else pieces.documents(chunks, ends)
+    # How dense a log is must not depend on how it arrived. In a live log, no line may wait for the next.
+    return pieces.lines(chunks) if about.live else pieces.blocks(chunks)
 
 
 def _find_items(form: masking.Form, chunks: Iterator[bytes]) -> tuple[Iterator[bytes], program.Ends]:
@@ -152,10 +172,13 @@ def _sniff(chunks: Iterator[bytes]) -> tuple[Iterator[bytes], bool]:
     begun = b""
     for chunk in chunks:
         head.append(chunk)
-        begun = begun[:1] + (chunk.lstrip(_BLANK) if begun else chunk.lstrip(_BLANK + _BOM))
+        ignored = _BLANK if begun else _BLANK + _BOM
+        begun = begun[:1] + chunk.lstrip(ignored)
+        first = begun[:1]
         second = begun[1:].lstrip(_BLANK)[:1]
-        if begun and (second or begun[:1] not in _FOLLOWS):
-            return itertools.chain(head, chunks), second in _FOLLOWS.get(begun[:1], ())
+        if begun and (second or first not in _FOLLOWS):
+            is_json = second in _FOLLOWS.get(first, ())
+            return itertools.chain(head, chunks), is_json
     return iter(head), False
 
 
@@ -170,6 +193,7 @@ def _compile_allowed(regex: str) -> linear.Pattern:
 
 
 def _check_ids(settings: masking.Settings, own: Iterable[shapes.Rule], shipped: Iterable[shapes.Rule]) -> None:
+    """Checks the ids of an operator's rules, and of those that are switched off. Raises RuleError."""
     known = {probe.id for probe in patterns.PROBES} | {rule.id for rule in shipped}
     for name in settings.disable:
         if name in known:
@@ -177,13 +201,15 @@ def _check_ids(settings: masking.Settings, own: Iterable[shapes.Rule], shipped: 
         close = difflib.get_close_matches(name, list(known), n=1, cutoff=0.5)
         hint = f"; did you mean `{close[0]}`?" if close else ""
         raise RuleError(f"setting `redaction.disable`: there is no rule `{name}`{hint}")
+    ids = [rule.id for rule in settings.rules]
     for rule, compiled in zip(settings.rules, own, strict=True):
         if rule.id in known:
             raise RuleError(f"setting `redaction.rules`: `{rule.id}` is the id of a built-in rule")
-        if sum(each.id == rule.id for each in settings.rules) > 1:
+        if ids.count(rule.id) > 1:
             raise RuleError(f"setting `redaction.rules`: two rules have the id `{rule.id}`")
         # An example shows whether a probe is dead; comparing it with the pattern instead needs Python's private parser.
-        if (rule.probe or rule.example) and not _leads_to_token(compiled, rule.example.encode()):
+        has_claim = rule.probe or rule.example
+        if has_claim and not _leads_to_token(compiled, rule.example.encode()):
             raise RuleError(
                 f"setting `redaction.rules`: `{rule.id}` finds nothing in its example, {rule.example!r}; set "
                 "`example` to a text with a token, and `probe` to a pattern that ends within the token, or leave it out"
@@ -192,7 +218,8 @@ def _check_ids(settings: masking.Settings, own: Iterable[shapes.Rule], shipped: 
 
 def _leads_to_token(rule: shapes.Rule, example: bytes) -> bool:
     """Says whether the probe finds a token in the example. Raises RuleError when the probe is not a pattern."""
-    for _, end in scanner.Scanner([rule.probe]).scan(example):
+    hits = scanner.Scanner([rule.probe]).scan(example)
+    for _, end in hits:
         found, _ = rule.spans(example, end, 0)
         if found:
             return True

@@ -8,12 +8,14 @@ from typing import Final
 
 __all__ = ["Budget", "affordable", "blocks"]
 
+# Judging one costs about 50 µs.
 _MANY: Final = 2_000
-"""Candidates that any body may have, however short; judging one costs about 50 µs."""
+"""Candidates that any body may have, however short."""
 _MOST: Final = 8_000
 """Candidates that a body may save up."""
+# Ordinary text has fewer candidates.
 _SPARSE: Final = 128
-"""Bytes that pay for one more candidate; ordinary text has fewer."""
+"""Bytes that pay for one more candidate."""
 _BLOCK: Final = 4_096
 """Bytes of a dense text that are judged, or masked as a whole, at a time."""
 
@@ -31,7 +33,9 @@ class Budget:
 
     def credit(self, size: int) -> None:
         """Adds bytes of the body that have arrived."""
-        self._bytes = min(_MOST * _SPARSE, self._bytes + size)
+        most = _MOST * _SPARSE
+        saved = self._bytes + size
+        self._bytes = min(most, saved)
 
     def withdraw(self, size: int) -> None:
         """Deducts bytes that were masked as a whole and so pay for nothing."""
@@ -53,9 +57,16 @@ def blocks(text: bytes) -> Iterator[bytes]:
     """Yields the text in pieces of about `_BLOCK` bytes, which end with a line, or with a word of a longer line."""
     place = 0
     while place < len(text):
-        end = len(text)
-        if place + _BLOCK < end:
-            cut = max(text.rfind(b"\n", place, place + _BLOCK), 0) or max(text.rfind(b" ", place, place + _BLOCK), 0)
-            end = cut + 1 if cut > place else place + _BLOCK
+        end = _find_cut(text, place)
         yield text[place:end]
         place = end
+
+
+def _find_cut(text: bytes, place: int) -> int:
+    """Returns where the block that begins here ends."""
+    limit = place + _BLOCK
+    if limit >= len(text):
+        return len(text)
+    line_end = text.rfind(b"\n", place, limit)
+    cut = line_end if line_end > 0 else text.rfind(b" ", place, limit)
+    return cut + 1 if cut > place else limit

@@ -12,6 +12,8 @@ from kubescript_masking.text.spans import Span
 
 __all__ = ["Columns", "columns", "header", "insert"]
 
+_Field = tuple[int, int]
+"""Where a field begins and ends."""
 _HEAD_BYTES: Final = 2_000
 _ROW_BYTES: Final = 262_144
 _ROWS: Final = 10_000
@@ -45,16 +47,18 @@ class Columns:
         """Returns the secrets in a row; None when the line is not a row."""
         if line and not line.strip(_OF_RULES):
             return []
-        fields = _split(line, self.sign) if len(line) <= _ROW_BYTES else []
+        if len(line) > _ROW_BYTES:
+            return None
+        fields = _split(line, self.sign)
         if len(fields) != self.size:
             return None
         found = []
         for at, kind in self.secret:
-            start, end = _trim(line, *fields[at])
+            start, end = _trim(line, fields[at])
             if values.is_secret(line[start:end], kind):
                 found.append(Span(start, end, kind))
-        is_head = not found and header(line) is not None  # the header of the next table
-        return None if is_head else found
+        is_next_head = not found and header(line) is not None
+        return None if is_next_head else found
 
 
 def header(line: bytes) -> Columns | None:
@@ -71,22 +75,28 @@ def header(line: bytes) -> Columns | None:
             continue
         fields = _split(line, sign)
         name = _FIELD if sign else _CAPITALS
-        if len(fields) > 1 and all(name.fullmatch(line, *field) for field in fields):
+        are_names = all(name.fullmatch(line, start, end) for start, end in fields)
+        if len(fields) > 1 and are_names:
             return _find_secret(line, sign, fields)
     return None
 
 
-def _find_secret(line: bytes, sign: bytes, fields: list[tuple[int, int]]) -> Columns | None:
+def _find_secret(line: bytes, sign: bytes, fields: list[_Field]) -> Columns | None:
+    """Returns the header of these fields; None unless one of them is a credential's name."""
     secret = []
     for at, field in enumerate(fields):
-        start, end = _trim(line, *field)
-        kind = names.kind(line[start:end].decode())
+        start, end = _trim(line, field)
+        name = line[start:end].decode()
+        kind = names.kind(name)
         if kind:
             secret.append((at, kind))
-    return Columns(sign, len(fields), tuple(secret)) if secret else None
+    if not secret:
+        return None
+    return Columns(sign, len(fields), tuple(secret))
 
 
-def _split(line: bytes, sign: bytes) -> list[tuple[int, int]]:
+def _split(line: bytes, sign: bytes) -> list[_Field]:
+    """Returns the fields of a row."""
     if not sign:
         return [match.span() for match in _WIDE.finditer(line)]
     place = 0
@@ -100,25 +110,30 @@ def _split(line: bytes, sign: bytes) -> list[tuple[int, int]]:
             found.append((place, place + len(part)))
             place += len(part) + 1
         return found
-    while (field := _SPLIT[sign].match(line, place, end)) is not None:
+    field = _SPLIT[sign].match(line, place, end)
+    while field is not None:
         found.append(field.span())
         place = field.end() + 1
-        if place > end or line[field.end() : place] != sign:
-            break
+        is_last = place > end or line[field.end() : place] != sign
+        field = None if is_last else _SPLIT[sign].match(line, place, end)
     return found
 
 
-def _trim(line: bytes, start: int, end: int) -> tuple[int, int]:
+def _trim(line: bytes, place: _Field) -> _Field:
+    """Returns a field without the blanks and quotes around it."""
+    start, end = place
     field = line[start:end]
-    first = end - len(field.lstrip(_AROUND))
-    last = start + len(field.rstrip(_AROUND))
+    behind = field.lstrip(_AROUND)
+    before = field.rstrip(_AROUND)
+    first, last = end - len(behind), start + len(before)
     return first, max(first, last)
 
 
 def columns(text: bytes, end: int) -> Iterator[Span]:
     """Yields the secret cells below the header in which a name was found. A span without a kind says how far the header
     was read, since one may contain two hundred names."""
-    start = text.rfind(b"\n", max(0, end - _HEAD_BYTES), max(0, end - 1)) + 1
+    low = max(0, end - _HEAD_BYTES)
+    start = text.rfind(b"\n", low, max(0, end - 1)) + 1
     stop = text.find(b"\n", max(start, end - 1), end + _HEAD_BYTES)
     head = header(text[start:stop]) if stop >= 0 else None
     if head is None:
@@ -127,7 +142,8 @@ def columns(text: bytes, end: int) -> Iterator[Span]:
     for _ in range(_ROWS):
         place = stop + 1
         stop = text.find(b"\n", place)
-        stop = len(text) if stop < 0 else stop
+        if stop < 0:
+            stop = len(text)
         is_row = place < stop <= place + _ROW_BYTES
         cells = head.cells(text[place:stop]) if is_row else None
         if cells is None:
@@ -139,7 +155,8 @@ def columns(text: bytes, end: int) -> Iterator[Span]:
 def insert(text: bytes, end: int) -> Iterator[Span]:
     """Yields the secrets of `INSERT INTO users (name, password) VALUES ('a', 'x'), …`."""
     begin = max(0, end - _INSERT_BYTES)
-    head = next((one for one in _INSERT.finditer(text, begin, end) if one.end() == end), None)
+    heads = (one for one in _INSERT.finditer(text, begin, end) if one.end() == end)
+    head = next(heads, None)
     if head is None:
         return
     fields = [field.strip(b' \t\r\n`"[]') for field in head[1].split(b",")]
@@ -147,13 +164,11 @@ def insert(text: bytes, end: int) -> Iterator[Span]:
     place = end
     for _ in range(_ROWS):
         for kind in [*kinds, ""]:
-            literal = _LITERAL.match(text, place, min(len(text), place + _ROW_BYTES))
+            limit = min(len(text), place + _ROW_BYTES)
+            literal = _LITERAL.match(text, place, limit)
             if literal is None:
                 return
-            group = 1 if literal.start(1) >= 0 else 2
-            is_string = literal.start(group) >= 0
-            if kind and is_string and values.is_secret(literal[group], kind):
-                yield Span(*literal.span(group), kind)
+            yield from _judge_literal(literal, kind)
             place = literal.end()
             if literal[4] == b")":
                 break
@@ -161,3 +176,12 @@ def insert(text: bytes, end: int) -> Iterator[Span]:
         if row is None:
             return
         place = row.end()
+
+
+def _judge_literal(literal: linear.Match, kind: str) -> Iterator[Span]:
+    """Yields a literal that is a string, if it is secret in a column of this kind."""
+    group = 1 if literal.start(1) >= 0 else 2
+    start, end = literal.span(group)
+    is_string = start >= 0
+    if kind and is_string and values.is_secret(literal[group], kind):
+        yield Span(start, end, kind)

@@ -1,7 +1,7 @@
 """Checks whether a body is whole, and reports about it to the host; the body is read on its way to the masker.
 
 The host never looks into a body: all it reports about a list or a watch comes from the trailer made here. All forms are
-read in time that grows with the bytes alone: 1.3 ns a byte, compared with 11 for masking.
+read in time that grows with the bytes alone.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ _MAX_HELD: Final = 128 * 1024 * 1024
 _MOST: Final = 1 << 40
 _TABLE: Final = ("rows", lists.ITEMS)
 """Fields of the answer to a request for a Table; an API without Tables answers with a list."""
+# kube-apiserver itself writes null for these when they are empty.
 _NULLABLE: Final = frozenset({"PartialObjectMetadataList", "Table"})
-"""Kinds for which kube-apiserver itself writes null when they are empty."""
 _UNNAMED_ERROR: Final = 500
 _NOTHING: Final = msgspec.Raw(b"null")
 
@@ -73,6 +73,7 @@ class Check:
         self._reader = _reader(form)
         self._trailer: masking.Trailer | None = None
         self._read = 0
+        """Bytes read since the last `take`."""
 
     @property
     def error(self) -> int:
@@ -81,6 +82,7 @@ class Check:
 
     def watch(self, chunks: Iterator[bytes]) -> Iterator[bytes]:
         """Yields the same chunks, each once it is read. Raises FlawError, TooLargeError."""
+        # Measured: 1.3 ns a byte, compared with 11 for masking.
         for chunk in chunks:
             self._read += len(chunk)
             self._reader.feed(chunk)
@@ -158,8 +160,10 @@ class _Document(_Json):
         super().__init__()
         self._decoded = decoder.decode
         self._held = bytearray()
+        """The document's bytes so far."""
 
     def _take(self, chunk: bytes) -> None:
+        """Holds the bytes until the document is whole."""
         self._held += chunk
         if len(self._held) > _MAX_HELD:
             raise lists.TooLargeError("part")
@@ -176,14 +180,16 @@ class _Document(_Json):
 
 
 class _Resource(_Document):
-    """Reads one object of the API. Attack: an API server answers 200 with `{}`, or with the Status of a failure, which
-    would read as a Pod without fields."""
+    """Reads one object of the API."""
 
     def __init__(self) -> None:
         super().__init__(_NAMED)
 
     def _check(self, document: _Named) -> None:
-        if not document.kind or (document.kind == "Status" and bytes(document.status) == b'"Failure"'):
+        # Attack: an API server answers 200 with `{}`, or with the Status of a failure, which would read as a Pod
+        # without fields.
+        is_failure = document.kind == "Status" and bytes(document.status) == b'"Failure"'
+        if is_failure or not document.kind:
             raise lists.FlawError("kind")
 
 
@@ -193,11 +199,13 @@ class _List(_Json):
     def __init__(self, keys: tuple[str, ...]) -> None:
         super().__init__()
         self._ends: list[int] = []
-        self._cutter = lists.Cutter(_ONE.decode, _MANY.decode, keys, self._ends)
         self._count = 0
+        self._cutter = lists.Cutter(_ONE.decode, _MANY.decode, keys, self._ends)
 
     def _take(self, chunk: bytes) -> None:
-        self._count += len(self._cutter.feed(chunk))
+        """Counts the items that these bytes complete."""
+        items = self._cutter.feed(chunk)
+        self._count += len(items)
 
     def ends(self) -> list[int]:
         ends = self._ends.copy()
@@ -205,21 +213,24 @@ class _List(_Json):
         return ends
 
     def _end(self) -> masking.Trailer:
-        self._count += len(self._cutter.end())
+        last = self._cutter.end()
         found = self._cutter.fields
         try:
             kind = _KIND.decode(found.get("kind", b""))
             metadata = _METADATA.decode(found.get("metadata", b"{}"))
         except lists.UNREADABLE:
             raise lists.FlawError("list") from None
-        is_kind = kind.endswith("List") if lists.ITEMS in found else kind == "Table"
-        if not is_kind or (self._cutter.is_null and kind not in _NULLABLE):
+        has_items = lists.ITEMS in found
+        is_kind = kind.endswith("List") if has_items else kind == "Table"
+        is_flawed_null = self._cutter.is_null and kind not in _NULLABLE
+        if is_flawed_null or not is_kind:
             raise lists.FlawError("list")
         token = (metadata.next or "").encode()
+        remaining = metadata.remaining_item_count or 0
         return masking.Trailer(
-            items=self._count,
+            items=self._count + len(last),
             next=hashlib.sha256(token).hexdigest() if token else "",
-            remaining=min(max(0, metadata.remaining_item_count or 0), _MOST),
+            remaining=min(max(0, remaining), _MOST),
         )
 
 
@@ -235,12 +246,14 @@ class _Events(_Json):
         self._line += chunk
         if len(self._line) > _MAX_HELD:
             raise lists.TooLargeError("line")
-        *lines, rest = self._line.split(b"\n") if b"\n" in chunk else [self._line]
-        self._line = rest
+        if b"\n" not in chunk:
+            return
+        *lines, self._line = self._line.split(b"\n")
         for line in lines:
             self._event(line)
 
     def _end(self) -> masking.Trailer:
+        # The last event may lack its line feed.
         self._event(self._line)
         return masking.Trailer(items=self._count)
 
@@ -249,11 +262,13 @@ class _Events(_Json):
             return
         try:
             event = _EVENT.decode(line)
-            code = _CODE.decode(event.object.code) or 0 if event.type == "ERROR" else None
+            is_error = event.type == "ERROR"
+            code = _CODE.decode(event.object.code) if is_error else None
         except lists.UNREADABLE as error:
             raise lists.FlawError("event", error) from None
-        if code is not None:
-            self.error = code if 400 <= code < 600 else _UNNAMED_ERROR
+        if is_error:
+            status = code or 0
+            self.error = status if 400 <= status < 600 else _UNNAMED_ERROR
         elif event.type != "BOOKMARK":
             self._count += 1
 

@@ -4,6 +4,7 @@ bytes stay as they were sent, so that neither numbers nor the order of fields ch
 
 from __future__ import annotations
 
+import itertools
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final, Protocol
@@ -56,13 +57,19 @@ class Document:
         hits = scanner.scan(data)
         if not hits and not also:
             return data
-        if any(scanner.ids[probe] == "escape" for probe, _ in hits):
+        has_escape = any(scanner.ids[probe] == "escape" for probe, _ in hits)
+        if has_escape:
             data = json_strings.plain(data)
             hits = scanner.scan(data)
-        ends = [end for _, end in hits]
         named = [(scanner.ids[probe], end) for probe, end in hits]
+        strings = _find_strings(data, named, also)
+        return self._mask_strings(data, strings, hits)
+
+    def _mask_strings(self, data: bytes, strings: list[String], hits: list[Hit]) -> bytes:
+        """Returns the document with these strings masked; as it was sent when none is."""
+        ends = [end for _, end in hits]
         parts, done = [], 0
-        for string in _find_strings(data, named, also):
+        for string in strings:
             if string.start < done:
                 continue
             raw = data[string.start : string.end]
@@ -73,10 +80,14 @@ class Document:
             if new is not raw:
                 parts += [data[done : string.start], new]
                 done = string.end
-        return b"".join([*parts, data[done:]]) if parts else self._data
+        if not parts:
+            return self._data
+        return b"".join([*parts, data[done:]])
 
     def _mask_paid(self, raw: bytes, string: String, hits: list[Hit]) -> bytes:
-        """Returns one string, masked; masked as a whole when the budget is used up."""
+        """Returns one string, masked."""
+        # Attack: an attacker fills annotations with candidates. Once they have used up the budget, each string is
+        # masked as a whole.
         budget = self._texts.budget
         budget.spend(1)
         if budget.left > 0 or spans.is_masked(raw):
@@ -86,16 +97,18 @@ class Document:
     def _mask(self, raw: bytes, string: String, hits: list[Hit]) -> bytes:
         """Returns one string, masked; the same object when nothing is. `hits`: the scanner's, within its bytes."""
         if string.role in secret_objects.ROLES:
-            return raw if spans.is_masked(raw) else self._mask_owned(raw, string.role)
+            return self._mask_owned(raw, string.role)
         if string.role == json_strings.NUMBER:
             return self._mask_number(raw, string.name)
         content = json_strings.unescape(raw)
         if content is None:
             return self._texts.replace_value("unreadable", raw)
         if string.role == json_strings.SAID:
-            return self._mask_said(raw, string.name.encode() + b": ", content)
+            lead = string.name.encode() + b": "
+            return self._mask_said(raw, lead, content)
         own = hits if content is raw else None
-        new = self._mask_content(content, self._kind(string, content), own)
+        kind = self._kind(string, content)
+        new = self._mask_content(content, kind, own)
         return raw if new is content else json_strings.escape(new)
 
     def _mask_content(self, content: bytes, kind: str, hits: list[Hit] | None) -> bytes:
@@ -106,10 +119,12 @@ class Document:
             new = self._texts.text(content, self._depth + 1, hits)
         if not kind:
             return new
-        if is_file and (new is not content or spans.PLACEHOLDER.search(content)):
+        is_partly_masked = new is not content or spans.PLACEHOLDER.search(content) is not None
+        if is_file and is_partly_masked:
             return self._mask_rest(new, kind, content)
         bare = content.rstrip(b"\r\n")
-        return self._texts.replace_value(kind, bare) + content[len(bare) :]
+        line_end = content[len(bare) :]
+        return self._texts.replace_value(kind, bare) + line_end
 
     def _mask_rest(self, masked: bytes, kind: str, content: bytes) -> bytes:
         """Masks the rest of a partly masked file with a credential's name: a value alone on a line is just as
@@ -118,53 +133,68 @@ class Document:
         # did too.
         lone = spans.clear_of_masks(masked, pairs.find_lone(masked, kind))
         rest = self._texts.remove(masked, lone)
-        is_line = b"\n" not in rest.strip()  # a single line is masked as a whole
-        return self._texts.replace_value(kind, content) if is_line else rest
+        is_line = b"\n" not in rest.strip()
+        if is_line:  # a single line is masked as a whole
+            return self._texts.replace_value(kind, content)
+        return rest
 
     def _mask_number(self, raw: bytes, name: str) -> bytes:
         """Masks a number under a password's name; its mask is a string."""
-        kind = self._kind(String(0, 0, name), raw)
+        string = String(0, 0, name)
+        kind = self._kind(string, raw)
+        # Numbers of tokens, sizes and times stay.
         if kind not in {"password", "pin"}:
             return raw
         return b'"' + self._texts.replace_value(kind, raw) + b'"'
 
     def _mask_said(self, raw: bytes, lead: bytes, content: bytes) -> bytes:
         """Masks a message about a field, judged as if the field's name stood in front of it."""
+        # An API server quotes a wrong value beside the field's name: `Invalid value: "…"`.
         whole = lead + content
         new = self._texts.text(whole, self._depth + 1)
-        return raw if new is whole else json_strings.escape(new.removeprefix(lead))
+        if new is whole:
+            return raw
+        return json_strings.escape(new.removeprefix(lead))
 
     def _mask_owned(self, raw: bytes, role: str) -> bytes:
-        """Masks the value of a Secret's key: its size stays, and a base64 value has the mask of its plain text."""
+        """Masks the value of a Secret's key; its size stays."""
+        if spans.is_masked(raw):
+            return raw
         content = json_strings.unescape(raw) or raw
-        decoded = encodings.unbase64(content) if role == "data" else None
-        value = content if decoded is None else decoded
-        return self._texts.replace_value(secret_objects.KIND, value, sized=True)
+        if role == "data":
+            # A base64 value has the mask of its plain text, so that a script can compare it with a variable's.
+            decoded = encodings.unbase64(content)
+            content = content if decoded is None else decoded
+        return self._texts.replace_value(secret_objects.KIND, content, sized=True)
 
     def _kind(self, string: String, content: bytes) -> str:
         """Returns the kind of a named string's content; empty when it is not secret."""
-        name, allowances = string.name, self._texts.allowances
+        name = string.name
         if not name or _PLACEHOLDER in name:
             return ""
+        allowances = self._texts.allowances
         if allowances.has_name(name) or allowances.has_value(content):
             return ""
         kind = values.kind(name, content)
-        if not kind and string.role == "env-" and names.is_open_to_chance(name) and drawn.is_token(content):
-            kind = "key"
-        return string.role + kind if kind else ""
+        if kind:
+            return string.role + kind
+        # A container's variable may hold a token under any name.
+        is_variable = string.role == "env-" and names.is_open_to_chance(name)
+        if is_variable and drawn.is_token(content):
+            return "env-key"
+        return ""
 
 
 def _find_strings(data: bytes, hits: list[tuple[str, int]], also: Sequence[Locate]) -> list[String]:
     """Returns the strings to judge, in order. For one place, a Secret's value takes precedence over a name, and a name
     over a mere hit."""
-    chosen: dict[int, String] = {}
-    for strings in (
+    found = itertools.chain(
         json_strings.locate(data, hits),
         _find_in_regions(data, hits),
         secret_objects.find_owned(data, hits),
         *(locate(data) for locate in also),
-    ):
-        chosen.update((string.start, string) for string in strings)
+    )
+    chosen = {string.start: string for string in found}
     return [chosen[start] for start in sorted(chosen)]
 
 
@@ -176,7 +206,8 @@ def _find_in_regions(data: bytes, hits: list[tuple[str, int]]) -> Iterator[Strin
     for probe, end in hits:
         if probe == "jwk":
             parts, read = patterns.ROWS[probe].spans(data, end, read)
-            yield from (String(part.start, part.end, "privateKey") for part in parts)
+            for part in parts:
+                yield String(part.start, part.end, "privateKey")
         elif probe == "command":
             yield from commands.find_listed(data, end, lists)
         elif probe == "group":

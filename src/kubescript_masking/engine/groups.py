@@ -18,8 +18,9 @@ __all__ = ["LEAST", "Regions", "group", "judge_as", "members"]
 
 _BYTES: Final = 4_096
 """Bytes of an object, a list or a block that are read."""
+# Attack: an attacker nests names, each of which reads everything below it.
 _NESTED: Final = 3
-"""Regions that are read within each other. Attack: an attacker nests names, each of which reads everything below it."""
+"""Regions that are read within each other."""
 _PLURALS: Final = ("secrets", "tokens", "passwords", "keys", "passphrases", "bearer")
 LEAST: Final = 4
 """Bytes of the shortest secret."""
@@ -49,11 +50,13 @@ class _Value(NamedTuple):
 
 def _find_opening(text: bytes, at: int, pattern: linear.Pattern) -> str:
     """Returns the name in front of a bracket; empty unless it may be a credential's."""
-    found = pattern.search(text[max(0, at - extents.BACK) : at])
+    low = max(0, at - extents.BACK)
+    found = pattern.search(text[low:at])
     if found is None:
         return ""
     name = found[1].decode("latin-1")
-    return name if name == _PRIVATE or values.is_name(name) else ""
+    is_secret = name == _PRIVATE or values.is_name(name)
+    return name if is_secret else ""
 
 
 class Regions:
@@ -64,8 +67,9 @@ class Regions:
 
     def may_read(self, at: int) -> bool:
         """Says whether the nesting at `at` is within limits."""
-        self._ends = [end for end in self._ends if end > at]
-        return len(self._ends) < _NESTED
+        around = [end for end in self._ends if end > at]
+        self._ends = around
+        return len(around) < _NESTED
 
     def have_read(self, end: int) -> None:
         """Notes that a region ends here."""
@@ -75,39 +79,43 @@ class Regions:
 def _read_flow(text: bytes, at: int) -> tuple[list[_Value], int]:
     """Returns the scalars of the object or list that begins at a bracket, in JSON, YAML's flow style or a programming
     language, and where it ends."""
-    above: list[tuple[bytes, bytes]] = []
+    above: list[tuple[bytes, bytes]] = []  # the open brackets, each with the name that its values inherit
     found: list[_Value] = []
     key = b""
-    waiting: linear.Match | None = None
-    end = min(len(text), at + _BYTES)
-    for token in _TOKEN.finditer(text, at, end):
+    scalar: linear.Match | None = None  # the last one, which is a key or a value
+    limit = min(len(text), at + _BYTES)
+    for token in _TOKEN.finditer(text, at, limit):
         sign = token[3] or token[4]
         if token[6]:  # JSON within a string is read when that is unfolded
             return found, token.end()
         if sign is None or sign in _ENDS:
-            if waiting is not None:
+            if scalar is not None:
                 bracket, inherited = above[-1]
                 if key or bracket == b"[":
-                    found.append(_Value(*waiting.span(_find_group(waiting)), key or inherited))
+                    start, end = scalar.span(_find_group(scalar))
+                    found.append(_Value(start, end, key or inherited))
                 key = b""
-            waiting = token if sign is None else None
+            scalar = token if sign is None else None
         elif sign in _OPENS:
-            above_it = above[-1][1] if above else b""
-            above.append((sign, key or above_it))
-            key, waiting = b"", None
+            outer = above[-1][1] if above else b""
+            above.append((sign, key or outer))
+            key, scalar = b"", None
         else:
-            key = b"" if waiting is None else waiting[_find_group(waiting)]
-            waiting = None
+            key = b"" if scalar is None else scalar[_find_group(scalar)]
+            scalar = None
         if sign in _CLOSES:
             above.pop()
         if not above:
             return found, token.end()
-    return found, end
+    return found, limit
 
 
 def _find_group(token: linear.Match) -> int:
     """Returns the group of a scalar that contains its text."""
-    return next(group for group in (1, 2, 5) if token.start(group) >= 0)
+    for group in (1, 2):
+        if token.start(group) >= 0:
+            return group
+    return 5
 
 
 def judge_as(name: str, own: bytes) -> str:
@@ -116,7 +124,10 @@ def judge_as(name: str, own: bytes) -> str:
         return name
     if name == _PRIVATE:
         return "password"
-    if _LABEL.fullmatch(own) is None or own.decode("latin-1").lower().endswith(names.IDENTIFIERS):
+    if _LABEL.fullmatch(own) is None:
+        return ""
+    lower = own.decode("latin-1").lower()
+    if lower.endswith(names.IDENTIFIERS):
         return ""
     # Under a plural, random values count, whatever their key: `tokens: {ci: …}`.
     is_plural = name.lower().endswith(_PLURALS) and names.kind(name) != ""
@@ -125,35 +136,42 @@ def judge_as(name: str, own: bytes) -> str:
 
 def _in_code(value: bytes, kind: str) -> bool:
     """Says whether a list item is a credential, and not a word of a sentence or a rule such as `min:12`."""
-    return b":" not in value and values.is_secret_in_prose(value, kind)
+    is_rule = b":" in value
+    if is_rule:
+        return False
+    return values.is_secret_in_prose(value, kind)
 
 
 def members(data: bytes, end: int, regions: Regions) -> Iterator[String]:
     """Yields the strings of the document's object or list whose bracket ends at `end`, each with the name that judges
     it."""
     for start, stop, name in _find_named(data, end, regions, _KEY):
-        if data[start - 1 : start] == b'"':
+        is_string = data[start - 1 : start] == b'"'
+        if is_string:
             yield String(start, stop, name)
 
 
 def group(text: bytes, end: int, regions: Regions) -> Iterator[Span]:
     """Yields the secrets of the text's object or list whose bracket ends at `end`."""
     for start, stop, name in _find_named(text, end, regions, _NAME):
-        kind = values.kind(name, text[start:stop], _in_code)
+        value = text[start:stop]
+        kind = values.kind(name, value, _in_code)
         if kind:
             yield Span(start, stop, kind)
 
 
 def _find_named(text: bytes, end: int, regions: Regions, pattern: linear.Pattern) -> Iterator[tuple[int, int, str]]:
+    """Yields the values below the name in front of a bracket, each with the name that judges it."""
     at = end - 1
-    name = _find_opening(text, at, pattern) if regions.may_read(at) else ""
+    if not regions.may_read(at):
+        return
+    name = _find_opening(text, at, pattern)
     if not name:
         return
     found, stop = _read_flow(text, at)
     regions.have_read(stop)
     for value in found:
-        if value.end - value.start < LEAST:
-            continue
-        judged = judge_as(name, value.own)
+        size = value.end - value.start
+        judged = judge_as(name, value.own) if size >= LEAST else ""
         if judged:
             yield value.start, value.end, judged

@@ -1,7 +1,6 @@
 """Decompresses a body with `Content-Encoding: gzip` while it arrives.
 
-The host passes such a body on unread, because the host holds the credentials and these bytes are hostile. A piece has
-at most `_PIECE` bytes. Attack: a hostile server sends a megabyte that unfolds to a gigabyte.
+The host passes such a body on unread, because the host holds the credentials and these bytes are hostile.
 """
 
 from __future__ import annotations
@@ -11,19 +10,19 @@ from typing import Final
 
 from isal import isal_zlib
 
+from kubescript_masking.wire.lists import ReasonError
+
 __all__ = ["BrokenError", "decompress"]
 
 _GZIP: Final = 31
 """zlib's window bits for one gzip member, with its header and its checksum."""
+# Attack: a hostile server sends a megabyte that unfolds to a gigabyte.
 _PIECE: Final = 1 << 20
+"""Most bytes of a piece."""
 
 
-class BrokenError(ValueError):
+class BrokenError(ReasonError):
     """The body does not match its Content-Encoding."""
-
-    def __init__(self, reason: str) -> None:
-        super().__init__(reason)
-        self.reason = reason
 
 
 def decompress(chunks: Iterator[bytes]) -> Iterator[bytes]:

@@ -9,7 +9,6 @@ credentials, files or network. It reads hostile bytes, so the host treats its an
 from __future__ import annotations
 
 import contextlib
-import functools
 import gc
 import os
 import socket
@@ -23,7 +22,7 @@ import msgspec
 from kubescript_masking.engine import bodies, completeness, gzipped, program
 from kubescript_masking.rules.probes import RuleError
 from kubescript_masking.wire import masking
-from kubescript_masking.wire.lists import FlawError, TooLargeError
+from kubescript_masking.wire.lists import ReasonError
 from kubescript_sandbox.confinement import forkserver, lockdown
 from kubescript_sandbox.wire import protocol
 
@@ -45,28 +44,31 @@ def main() -> None:
             sys.stdout.write(str(error))
         return
     rules = bodies.Rules(settings, second)
+    # Before the forks, so that all maskers share the compiled rules.
     rules.warm()
-    forkserver.serve(int(last), functools.partial(_serve, rules))
+
+    def serve(descriptor: int, confinement: lockdown.Confinement, inherited: tuple[protocol.Layer, ...]) -> NoReturn:
+        sock = lockdown.adopt_socket(descriptor)
+        layers = inherited + lockdown.apply(lockdown.WORKER_STEPS, confinement)
+        _serve(_Conversation(sock, rules), layers)
+
+    forkserver.serve(int(last), serve)
 
 
-def _serve(
-    rules: bodies.Rules, descriptor: int, confinement: lockdown.Confinement, inherited: tuple[protocol.Layer, ...]
-) -> NoReturn:
-    """Locks this process down and masks one body or text after the other. Exits when the host closes the socket, and
-    after any failure."""
-    sock = lockdown.adopt_socket(descriptor)
-    layers = inherited + lockdown.apply(lockdown.WORKER_STEPS, confinement)
+def _serve(conversation: _Conversation, layers: tuple[protocol.Layer, ...]) -> NoReturn:
+    """Masks one body or text after the other in this process, which is locked down. Exits when the host closes the
+    socket, and after any failure."""
     gc.enable()
-    conversation = _Conversation(sock, rules)
     reserve = [bytes(1 << 20)]  # freed when memory runs out, so that there is room for the report
     try:
-        conversation.send(masking.Answer.READY, msgspec.json.encode(protocol.Ready(protocol.VERSION, layers)))
+        ready = protocol.Ready(protocol.VERSION, layers)
+        conversation.send(masking.Answer.READY, msgspec.json.encode(ready))
         while True:
             conversation.serve_one()
     except MemoryError:
         reserve.clear()
         conversation.fail("memory")
-    except (TooLargeError, FlawError, gzipped.BrokenError, program.WithheldError) as error:
+    except ReasonError as error:
         conversation.fail(error.reason)
     except (OSError, EOFError):  # the host closed the socket
         pass
@@ -82,6 +84,7 @@ class _Conversation:
         self._sock = sock
         self._rules = rules
         self._kinds: Counter[str] = Counter()
+        """Masked values since the last answer, by kind."""
         self._masked: list[bytes] = []
         self._check = completeness.Check("text")
         """For the current body, or else the last one."""
@@ -93,14 +96,17 @@ class _Conversation:
             self._serve_text(payload)
             return
         about = msgspec.json.decode(payload, type=masking.Body)
-        chunks = gzipped.decompress(self._chunks()) if about.gzip else self._chunks()
         self._check = completeness.Check(about.form)
+        chunks = self._chunks()
+        if about.gzip:
+            chunks = gzipped.decompress(chunks)
         checked = self._check.watch(chunks)
         for piece in self._rules.body(about, checked, self._count, self._check.ends):
             self._masked.append(piece)
         self._answer(masking.Answer.MASKED, self._check.trailer())
 
     def _serve_text(self, text: bytes) -> None:
+        """Answers with a text, masked, or only says that it stays the same."""
         masked = self._rules.text(text, self._count)
         if masked is text:
             self._answer(masking.Answer.SAME)
@@ -110,14 +116,17 @@ class _Conversation:
 
     def fail(self, reason: str, detail: str = "") -> None:
         """Reports why there will be no answer."""
+        words = f"{reason} {detail}".strip()
         with contextlib.suppress(OSError):  # the host has closed the socket
-            self.send(masking.Answer.FAILED, f"{reason} {detail}".strip().encode())
+            self.send(masking.Answer.FAILED, words.encode())
 
     def send(self, answer: masking.Answer, notes: bytes, masked: Sequence[bytes] = ()) -> None:
         """Sends one frame."""
         # The system call filter allows `send` without flags, but neither `sendmsg` nor MSG_WAITALL.
-        head = masking.ANSWER.pack(answer, len(notes), sum(map(len, masked)))
-        self._sock.sendall(b"".join((head, notes, *masked)))
+        size = sum(map(len, masked))
+        head = masking.ANSWER.pack(answer, len(notes), size)
+        frame = b"".join((head, notes, *masked))
+        self._sock.sendall(frame)
 
     def _chunks(self) -> Iterator[bytes]:
         while True:
@@ -129,24 +138,34 @@ class _Conversation:
             self._answer(masking.Answer.MASKED)
 
     def _count(self, kind: str) -> None:
+        """Counts a masked value."""
         self._kinds[kind] += 1
 
     def _answer(self, answer: masking.Answer, trailer: masking.Trailer | None = None) -> None:
-        read = self._check.take()
-        notes = masking.Notes(dict(self._kinds), read, self._check.error, trailer)
+        """Answers one frame: what it completed, and what was found and read since the last answer."""
+        notes = masking.Notes(
+            kinds=dict(self._kinds),
+            read=self._check.take(),
+            error=self._check.error,
+            trailer=trailer,
+        )
         self.send(answer, msgspec.json.encode(notes), self._masked)
         self._kinds.clear()
         self._masked.clear()
 
     def _receive(self) -> tuple[int, bytes]:
-        length, order = masking.HEADER.unpack(self._read(masking.HEADER.size))
-        return order, self._read(length)
+        """Waits for the host's next frame. Raises EOFError when the host closes the socket."""
+        head = self._read(masking.HEADER.size)
+        length, order = masking.HEADER.unpack(head)
+        payload = self._read(length)
+        return order, payload
 
     def _read(self, size: int) -> bytes:
         parts: list[bytes] = []
         while size:
-            parts.append(self._sock.recv(size))
-            size -= len(parts[-1])
-            if not parts[-1]:
+            part = self._sock.recv(size)
+            if not part:
                 raise EOFError
+            parts.append(part)
+            size -= len(part)
         return b"".join(parts)

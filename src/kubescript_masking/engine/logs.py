@@ -10,7 +10,8 @@ from bisect import bisect_left
 from itertools import accumulate
 from typing import Final
 
-from kubescript_masking.engine import blocks, columns, masker, scanner
+from kubescript_masking.engine import answers, blocks, columns, masker, scanner
+from kubescript_masking.engine.answers import Reader
 from kubescript_masking.text import linear, spans, unseen
 from kubescript_masking.text.spans import Span
 from kubescript_masking.wire import loglines
@@ -44,39 +45,49 @@ class LogText:
 
     def __init__(self, rules: masker.Masker) -> None:
         self._rules = rules
-        self._openers = {number for number, name in enumerate(rules.scanner.ids) if name in _OPENERS}
-        self._below: dict[str, blocks.Reader] = {}
-        """Structures that continue on the next lines, one of each sort: a row of a table may be a key's first line."""
+        ids = enumerate(rules.scanner.ids)
+        self._openers = {number for number, name in ids if name in _OPENERS}
+        """The openers' numbers among the scanner's probes."""
+        # One of each sort: a row of a table may be a key's first line.
+        self._below: dict[str, Reader] = {}
+        """Structures that continue on the next lines."""
         self._is_first = True
 
     def __call__(self, block: bytes) -> bytes:
         """Returns the masked lines of a block of whole lines."""
         if self._is_first:
+            # A log that was rotated while a key was written begins within it.
             self._is_first = False
-            self._begin("key", _within_key(block[: block.find(b"\n") + 1]))
+            first_line = block[: block.find(b"\n") + 1]
+            self._begin("key", _within_key(first_line))
         scanned = _view(block)
         hits = self._rules.candidates(scanned)
-        if hits is None:
-            return b"".join(self._rules.dense(block, self._judge, self._whole))
-        return self._lines(block, scanned, hits)
+        if hits is not None:
+            return self._lines(block, scanned, hits)
+        masked = self._rules.dense(block, self._judge, self._whole)
+        return b"".join(masked)
 
     def _judge(self, block: bytes) -> bytes:
+        """Masks the sparse blocks of a dense text."""
         scanned = _view(block)
-        return self._lines(block, scanned, self._rules.scanner.scan(scanned))
+        hits = self._rules.scanner.scan(scanned)
+        return self._lines(block, scanned, hits)
 
     def _whole(self, block: bytes) -> bytes:
         """Masks lines as a whole, whatever their content."""
         masked = []
+        content = b""
         for line in block.splitlines(keepends=True):
             start = loglines.stamp(line)
             end = len(line.rstrip(b"\r\n"))
-            mask = self._rules.replace_value("suspicious", line[start:end]) if start < end else b""
-            masked.append(line[:start] + mask + line[end:])
+            content = line[start:end]
+            mask = self._rules.replace_value("suspicious", content) if content else b""
+            masked += [line[:start], mask, line[end:]]
             if _END in line:
                 self._below.pop("key", None)
             elif _BEGIN in line:
-                self._open(line[start:end])
-        self._open(line[start:end])
+                self._open(content)
+        self._open(content)
         return b"".join(masked)
 
     def _lines(self, block: bytes, scanned: bytes, hits: list[scanner.Hit]) -> bytes:
@@ -89,8 +100,10 @@ class LogText:
         masked = []
         for at, line in enumerate(lines):
             is_read = at in touched or (self._below and at < count)
-            masked.append(self._line(line, touched.get(at, [])) if is_read else line)
-        return b"\n".join(line for line in masked if line is not None)
+            new = self._line(line, touched.get(at, [])) if is_read else line
+            if new is not None:
+                masked.append(new)
+        return b"\n".join(masked)
 
     def _line(self, line: bytes, hits: list[scanner.Hit]) -> bytes | None:
         """Returns one line, masked, given its hits; None when nothing of it is left."""
@@ -98,7 +111,8 @@ class LogText:
         end = len(line.rstrip(b"\r"))
         bare = line[start:end]
         cells = self._cells(bare) if self._below else []
-        if any(not cell.kind for cell in cells):
+        is_key_line = any(not cell.kind for cell in cells)
+        if is_key_line:
             self._rules.found("private-key-line")
             return b"" if start else None  # see loglines.REMOVED
         masked = spans.apply(bare, cells, self._rules.replace_value) if cells else bare
@@ -110,7 +124,9 @@ class LogText:
             masked = self._rules.text(masked, hits=inside if is_as_scanned else None)
         if any(probe in self._openers for probe, _ in hits):
             self._open(bare)
-        return line if masked is bare else line[:start] + masked + line[end:]
+        if masked is bare:
+            return line
+        return line[:start] + masked + line[end:]
 
     def _cells(self, bare: bytes) -> list[Span]:
         """Returns the secrets that open structures find in the next line; finished ones are closed."""
@@ -129,55 +145,68 @@ class LogText:
             if self._begin(sort, opened(line)):
                 return
 
-    def _begin(self, sort: str, below: blocks.Reader) -> bool:
+    def _begin(self, sort: str, below: Reader) -> bool:
         """Opens a structure and says whether it continues."""
         is_going_on = next(below, None) is not None
-        if is_going_on and not (sort == "block" and sort in self._below):  # the outer block is longer
+        # The outer block is longer, and reads the inner one too.
+        is_inner_block = sort == "block" and sort in self._below
+        if is_going_on and not is_inner_block:
             self._below[sort] = below
         return is_going_on
 
 
 def _view(block: bytes) -> bytes:
-    r"""Returns a reader's view of a block, line by line. Attack: an attacker writes `\n\b\n`; a view of the whole block
-    would join these lines, so that hits in one line would be taken for hits in the line above."""
+    """Returns a reader's view of a block, line by line."""
     seen = unseen.narrow(unseen.view(block))
     if seen is block:
         return block
-    return b"\n".join(unseen.narrow(unseen.view(line)) for line in block.split(b"\n"))
+    # Attack: an attacker writes `\n\b\n`; a view of the whole block would join these lines, so that hits in one line
+    # would be taken for hits in the line above.
+    lines = [unseen.view(line) for line in block.split(b"\n")]
+    return b"\n".join(map(unseen.narrow, lines))
 
 
 def _by_line(lines: list[bytes], hits: list[scanner.Hit]) -> dict[int, list[scanner.Hit]]:
     """Returns the hits by line number, their places counted from the line's beginning."""
-    ends = list(accumulate(len(line) + 1 for line in lines))
+    sizes = [len(line) + 1 for line in lines]
+    ends = list(accumulate(sizes))
     touched: dict[int, list[scanner.Hit]] = {}
     for probe, end in hits:
         at = bisect_left(ends, end)
-        start = ends[at] - len(lines[at]) - 1
-        touched.setdefault(at, []).append((probe, end - start))
+        start = ends[at] - sizes[at]
+        hit = probe, end - start
+        touched.setdefault(at, []).append(hit)
     return touched
 
 
-def _key(line: bytes) -> blocks.Reader:
+def _key(line: bytes) -> Reader:
     """Reads a private key: its lines are removed, up to the first that cannot belong to a key."""
     begins = _BEGINS.search(line)
-    if begins is not None and b"PUBLIC" not in begins[1].upper():
-        yield from _key_lines(line, (yield []))
+    if begins is None or b"PUBLIC" in begins[1].upper():
+        return
+    first = yield []
+    yield from _key_lines(line, first)
 
 
-def _within_key(line: bytes) -> blocks.Reader:
+def _within_key(line: bytes) -> Reader:
     """Reads a key that began before the log, as in logs that were rotated while a key was written."""
     bare = line[loglines.stamp(line) :]
-    is_mixed = bare.upper() != bare != bare.lower() and not bare.isalpha()  # and not a hexadecimal checksum
-    if len(bare) <= _KEY_LINE_BYTES and is_mixed and _WITHIN_KEY.search(bare) is not None:
-        line = yield []
-        yield from _key_lines(b"", (yield [Span(0, len(line), "private-key")]))
+    if len(bare) > _KEY_LINE_BYTES or _WITHIN_KEY.search(bare) is None:
+        return
+    has_both_cases = bare.upper() != bare != bare.lower()
+    is_mixed = has_both_cases and not bare.isalpha()  # and not a hexadecimal checksum
+    if not is_mixed:
+        return
+    line = yield []
+    second = yield [Span(0, len(line), "private-key")]
+    yield from _key_lines(b"", second)
 
 
-def _key_lines(first: bytes, line: bytes) -> blocks.Reader:
+def _key_lines(above: bytes, line: bytes) -> Reader:
+    """Reads the lines of a key, from this one on."""
     for _ in range(_MAX_KEY_LINES):
-        short = line[:_KEY_LINE_BYTES]
         is_last = _END in line[-_LONG:]
-        if not (is_last or _KEY_LINE.search(short[blocks.content(short, first) :]) or _CARRIED.search(short)):
+        if not is_last and not _is_key_line(line[:_KEY_LINE_BYTES], above):
             return
         whole = [Span(0, len(line), "")]
         if is_last:
@@ -186,13 +215,22 @@ def _key_lines(first: bytes, line: bytes) -> blocks.Reader:
         line = yield whole
 
 
-def _table(line: bytes) -> blocks.Reader:
+def _is_key_line(line: bytes, above: bytes) -> bool:
+    """Says whether a line may belong to a key, behind the prefix that it shares with the line above."""
+    content = line[answers.find_content(line, above) :]
+    return _KEY_LINE.search(content) is not None or _CARRIED.search(line) is not None
+
+
+def _table(line: bytes) -> Reader:
     """Reads the rows below a header with a credential's name."""
     head = columns.header(line)
     if head is None:
         return
     line = yield []
-    while (cells := head.cells(line)) is not None:
+    while True:
+        cells = head.cells(line)
+        if cells is None:
+            return
         line = yield cells
 
 

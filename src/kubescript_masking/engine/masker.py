@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import functools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Final
@@ -26,8 +25,9 @@ _MAX_DEPTH: Final = 8
 """Levels of texts within texts; a deeper text is masked as a whole."""
 _KEEP_FORM: Final = 512
 """Base64 with more decoded bytes than this is rewritten with masks inside, not masked as a whole."""
+# Names of volumes and Secrets recur.
 _SHORT: Final = 200
-"""Texts of up to this many bytes are remembered as clean: names of volumes and Secrets recur."""
+"""Texts of up to this many bytes are remembered as clean."""
 _REMEMBERED: Final = 4_096
 
 
@@ -75,33 +75,48 @@ class Masker:
         return content if masked is bare else masked
 
     def _text(self, content: bytes, depth: int, hits: list[Hit] | None) -> bytes:
-        if content[:1] in b'{["' and content and _is_json(content):
+        if _is_json(content):
             return self.document(content, depth)
-        hits = self.candidates(content) if hits is None else hits
+        if hits is None:
+            hits = self.candidates(content)
         if hits == []:
             return content
         if depth > _MAX_DEPTH:
             return self.replace_value("nested", content)
         if hits is None or len(hits) > self.budget.left:
-            judge = functools.partial(self._scan_and_judge, depth=depth)
-            return b"".join(self.dense(content, judge, functools.partial(self.replace_value, "suspicious")))
+            return self._mask_dense(content, depth)
         self.budget.spend(len(hits))
         return self._judge(content, hits, depth)
+
+    def _mask_dense(self, content: bytes, depth: int) -> bytes:
+        """Returns a text with too many candidates, masked."""
+
+        def judge(block: bytes) -> bytes:
+            hits = self.scanner.scan(block)
+            return self._judge(block, hits, depth)
+
+        def mask_whole(block: bytes) -> bytes:
+            return self.replace_value("suspicious", block)
+
+        masked = self.dense(content, judge, mask_whole)
+        return b"".join(masked)
 
     def document(self, data: bytes, depth: int = 0, also: Sequence[documents.Locate] = ()) -> bytes:
         """Returns JSON, or a run of whole members of it, masked. `also` finds more strings to judge than those of the
         scan."""
-        return documents.Document(data, self, depth).mask(also)
+        document = documents.Document(data, self, depth)
+        return document.mask(also)
 
     def candidates(self, content: bytes) -> list[Hit] | None:
         """Returns the hits of a scan; None when there are more than may be judged."""
         is_short = len(content) <= _SHORT
         if is_short and content in self._clean:
             return []
-        hits = self.scanner.scan(content, self.budget.left)
+        most = self.budget.left
+        hits = self.scanner.scan(content, most)
         if is_short and not hits and len(self._clean) < _REMEMBERED:
             self._clean.add(content)
-        return hits if len(hits) <= self.budget.left else None
+        return hits if len(hits) <= most else None
 
     def dense(
         self, content: bytes, judge: Callable[[bytes], bytes], whole: Callable[[bytes], bytes]
@@ -113,7 +128,8 @@ class Masker:
         was_full = in_key = False
         for block in budget.blocks(content):
             most = budget.affordable(block)
-            is_full = len(self.scanner.scan(unseen.narrow(unseen.view(block)), most)) > most
+            seen = unseen.narrow(unseen.view(block))
+            is_full = len(self.scanner.scan(seen, most)) > most
             # Attack: an attacker begins a key in a dense block and continues it in sparse ones.
             if is_full or was_full or in_key:
                 yield judge(b"".join(sparse))
@@ -134,11 +150,14 @@ class Masker:
     def remove(self, content: bytes, marked: Iterable[Span]) -> bytes:
         """Returns the text with these values masked, except those that the operator allows; the same object when none
         is."""
-        kept = [span for span in marked if not self.allowances.has_value(content[span.start : span.end])]
-        return spans.apply(content, kept, self.replace_value) if kept else content
-
-    def _scan_and_judge(self, content: bytes, depth: int) -> bytes:
-        return self._judge(content, self.scanner.scan(content), depth)
+        kept = []
+        for span in marked:
+            value = content[span.start : span.end]
+            if not self.allowances.has_value(value):
+                kept.append(span)
+        if not kept:
+            return content
+        return spans.apply(content, kept, self.replace_value)
 
     def _judge(self, content: bytes, hits: list[Hit], depth: int) -> bytes:
         if not hits or spans.is_masked(content):
@@ -148,10 +167,16 @@ class Masker:
         if not marked:
             return content
         clear = spans.merge(spans.clear_of_masks(content, marked))
-        return self.remove(content, spans.whole(content, clear))
+        whole = spans.whole(content, clear)
+        return self.remove(content, whole)
 
     def _find(self, content: bytes, hits: list[Hit], depth: int) -> Iterator[Span]:
-        return self._readers.find(content, hits, functools.partial(self._unfold, depth=depth))
+        """Yields the secrets that the readers find from these hits."""
+
+        def unfold(run: encodings.Run | None) -> Span:
+            return self._unfold(run, depth)
+
+        return self._readers.find(content, hits, unfold)
 
     def _find_within_lines(self, content: bytes, marked: list[Span], depth: int) -> Iterator[Span]:
         r"""Yields the secrets of a file that a text holds in one line, with `\n` for its line breaks, if not `marked`
@@ -159,8 +184,10 @@ class Masker:
         lines = encodings.lines(content)
         if lines is content:
             return
-        found = self._find(lines, self.scanner.scan(lines), depth)
-        yield from spans.apart((span for span in found if span.replacement is None), marked)
+        hits = self.scanner.scan(lines)
+        found = self._find(lines, hits, depth)
+        plain = (span for span in found if span.replacement is None)
+        yield from spans.apart(plain, marked)
 
     def _unfold(self, run: encodings.Run | None, depth: int) -> Span:
         """Returns the run with the secrets in its text masked; a short run is masked as a whole."""
@@ -174,14 +201,18 @@ class Masker:
         new = inside.text(run.text, depth + 1)
         if not kinds:
             return Span(run.start, run.end, "")
-        if not run.form and len(run.text) <= _KEEP_FORM:
-            return Span(run.start, run.end, kinds[0])
+        first_kind = kinds[0]
+        is_short = len(run.text) <= _KEEP_FORM
+        if is_short and not run.form:
+            return Span(run.start, run.end, first_kind)
         for kind in kinds:
             self.found(kind)
-        return Span(run.start, run.end, kinds[0], encodings.encode(new, run.form))
+        return Span(run.start, run.end, first_kind, encodings.encode(new, run.form))
 
 
 def _is_json(content: bytes) -> bool:
+    if not content.startswith((b"{", b"[", b'"')):
+        return False
     try:
         orjson.loads(content)
     except orjson.JSONDecodeError:

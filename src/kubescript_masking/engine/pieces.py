@@ -25,9 +25,9 @@ _LOG: Final = 64 * 1024
 
 
 def documents(chunks: Iterator[bytes], ends: Ends = list) -> Iterator[bytes]:
-    """Yields the pieces of one document. Raises TooLargeError for a piece too long to be held. Attack: a text that
-    looks like an item's end makes a piece end within an object, which is cut off from the name that makes its values
-    secret."""
+    """Yields the pieces of one document. Raises TooLargeError for a piece too long to be held."""
+    # Attack: a text that looks like an item's end makes a piece end within an object, which is cut off from the name
+    # that makes its values secret. So the ends come from the check, which has parsed each item.
     buffer, gone = bytearray(), 0
     told: collections.deque[int] = collections.deque()  # items may have been read whose bytes have not arrived here
     for chunk in chunks:
@@ -35,8 +35,9 @@ def documents(chunks: Iterator[bytes], ends: Ends = list) -> Iterator[bytes]:
         told.extend(ends())
         while told and told[0] <= gone + len(buffer):
             end = told.popleft()
-            if end - gone >= SOFT:
-                yield _take(buffer, end - gone)
+            size = end - gone
+            if size >= SOFT:
+                yield _take(buffer, size)
                 gone = end
         if len(buffer) > _HARD:
             raise TooLargeError("part")
@@ -59,6 +60,7 @@ def blocks(chunks: Iterator[bytes]) -> Iterator[bytes]:
 
 
 def _take(buffer: bytearray, size: int) -> bytes:
+    """Removes the first bytes of a buffer, and returns them."""
     piece = bytes(memoryview(buffer)[:size])
     del buffer[:size]
     return piece
@@ -72,4 +74,6 @@ def lines(chunks: Iterator[bytes]) -> Iterator[bytes]:
 def events(chunks: Iterator[bytes]) -> Iterator[bytes]:
     """Yields the events of a watch, each with its line feed."""
     # Split at line feeds only, as the check does: a carriage return may stand between two tokens of one event.
-    return (line + b"\n" for whole in lines(chunks) for line in whole.removesuffix(b"\n").split(b"\n"))
+    for whole in lines(chunks):
+        for line in whole.removesuffix(b"\n").split(b"\n"):
+            yield line + b"\n"

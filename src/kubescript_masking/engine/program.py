@@ -12,8 +12,9 @@ from typing import Protocol
 import msgspec
 
 from kubescript_masking.wire import masking
+from kubescript_masking.wire.lists import ReasonError
 
-__all__ = ["Ends", "Mask", "NoProgram", "Program", "WithheldError", "load"]
+__all__ = ["Ends", "Mask", "Program", "WithheldError", "load"]
 
 Ends = Callable[[], list[int]]
 """Returns which items of the body have ended since the last call: the places behind their commas."""
@@ -26,12 +27,8 @@ class Mask(Protocol):
         """Returns the masked document."""
 
 
-class WithheldError(ValueError):
-    """A body must not pass; the reason is a word that the host recognises."""
-
-    def __init__(self, reason: str) -> None:
-        super().__init__(reason)
-        self.reason = reason
+class WithheldError(ReasonError):
+    """A body must not pass."""
 
 
 class Program(Protocol):
@@ -48,22 +45,9 @@ class Program(Protocol):
         WithheldError."""
 
 
-class NoProgram:
-    """No program."""
-
-    def configure(self, settings: msgspec.Raw) -> None:
-        """Does nothing."""
-
-    def answer(self, about: masking.Body, chunks: Iterator[bytes], mask: Mask) -> None:
-        """Answers nothing."""
-
-    def reduce(self, about: masking.Body, chunks: Iterator[bytes]) -> None:
-        """Lets everything pass."""
-
-
-def load(module: str) -> Program:
-    """Returns the program of a module; a NoProgram for an empty name."""
+def load(module: str) -> Program | None:
+    """Returns the program of a module; None for an empty name."""
     if not module:
-        return NoProgram()
+        return None
     program: Program = importlib.import_module(module).PROGRAM
     return program

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
@@ -20,9 +19,9 @@ Reader = Callable[[bytes, int], Iterable[Span]]
 Unfold = Callable[[encodings.Run | None], Span]
 """Masks the content of an encoded run."""
 
+# Attack: an attacker makes a pod log ten megabytes in one line, to be slow.
 _NEAR: Final[dict[str, Reader]] = {**pairs.READERS, "insert": columns.insert, "drawn": drawn.token}
-"""Readers that judge a value by the text in front of it, within a bounded distance. Attack: an attacker makes a pod log
-ten megabytes in one line, to be slow."""
+"""Readers that judge a value by the text in front of it, within a bounded distance."""
 _REGIONS: Final = {"below": blocks.in_text, "group": groups.group}
 """Readers of values in brackets behind a name, or on the lines around it."""
 _FAR: Final[dict[str, Reader]] = {"command": commands.command, "columns": columns.columns, "jwt": keys.jwt}
@@ -35,11 +34,12 @@ class Readers:
     def __init__(self, ids: Sequence[str], shaped: Iterable[shapes.Rule], allowances: Allowances) -> None:
         """`ids` are those of the scanner's probes."""
         self._ids = ids
-        self._shapes = {rule.id: rule for rule in shaped}
         self._allowances = allowances
+        self._shapes = {rule.id: rule for rule in shaped}
 
     def find(self, text: bytes, hits: Sequence[Hit], unfold: Unfold) -> Iterator[Span]:
         """Yields the secrets in a text, found from a scan's hits."""
+        found: Iterable[Span]
         far: Mapping[str, Reader] = {}
         done: dict[str, int] = {}
         regions = groups.Regions()
@@ -51,18 +51,22 @@ class Readers:
             if end <= read:
                 continue
             if name in self._shapes:  # a value with a secret's shape is secret under any name
-                tokens, done[name] = self._shapes[name].spans(text, end, read)
-                yield from tokens
+                found, done[name] = self._shapes[name].spans(text, end, read)
+                yield from found
             elif name in patterns.ROWS:
-                values, done[name] = patterns.ROWS[name].spans(text, end, read)
-                yield from self._allowances.drop(values, text)
+                found, done[name] = patterns.ROWS[name].spans(text, end, read)
+                yield from self._allowances.drop(found, text)
             elif name in _NEAR:
-                yield from self._allowances.drop(_NEAR[name](text, end), text)
+                found = _NEAR[name](text, end)
+                yield from self._allowances.drop(found, text)
             elif name in _REGIONS:
-                yield from self._allowances.drop(_REGIONS[name](text, end, regions), text)
+                found = _REGIONS[name](text, end, regions)
+                yield from self._allowances.drop(found, text)
             else:
                 far = far or _find_far(text, unfold)
-                for span in far[name](text, end) if name in far else ():
+                if name not in far:
+                    continue
+                for span in far[name](text, end):
                     done[name] = span.end
                     if span.kind:
                         yield span
@@ -71,12 +75,14 @@ class Readers:
 
 
 def _find_far(text: bytes, unfold: Unfold) -> Mapping[str, Reader]:
-    """Returns the readers that continue behind a hit, including those that remember what they have read of this
-    text."""
+    """Returns the readers that continue behind a hit."""
+    # These two remember what they have read of this text: a run of base64, or the rest behind a key's first line, may
+    # contain thousands of hits.
     runs = encodings.Runs(text)
+    endings = keys.Endings(text)
     return {
         **_FAR,
         "base64": lambda _, end: [unfold(runs.at(end))],
         "percent": lambda text, end: [unfold(encodings.percent(text, end))],
-        "pem": functools.partial(keys.pem, endings=keys.Endings(text)),
+        "pem": lambda text, end: keys.pem(text, end, endings),
     }

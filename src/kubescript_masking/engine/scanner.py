@@ -36,10 +36,12 @@ _KEPT: Final = 8
 """Saved databases that are kept: two of this version, and those of earlier versions."""
 _NEAR: Final = 128
 """Bytes before a place found by the first database that the second one scans."""
+# A name and its value may be far apart.
 _FAR: Final = 8_192
-"""Bytes that it scans where it finds nothing in fewer: a name and its value may be far apart."""
+"""Bytes that it scans where it finds nothing in fewer."""
+# hyperscan makes larger groups slow.
 _AT_ONCE: Final = 6
-"""Patterns that the first database joins into one: hyperscan makes larger groups slow."""
+"""Patterns that the first database joins into one."""
 _by_end = operator.itemgetter(1)
 
 
@@ -60,8 +62,9 @@ class Scanner:
             expressions.append((at, probe.pattern, probe.once))
         # With patterns joined and no line rescanned, logs cost 9 to 17 ns a byte instead of 14 to 37; Java's 40 instead
         # of 119.
-        gates = _join([probe for probe in probes if probe.stem])
-        alone += [(at, gate, False) for at, gate in enumerate(gates, len(probes))]
+        with_stem = [probe for probe in probes if probe.stem]
+        for at, gate in enumerate(_join(with_stem), len(probes)):
+            alone.append((at, gate, False))
         self._first = _Database(alone, directory)
         self._second = _Database(grouped, directory)
 
@@ -74,16 +77,19 @@ class Scanner:
         hits = [hit for hit in found if hit[0] < count]
         gates = {end for gate, end in found if gate >= count}
         near = list(self._look_closer(data, gates, _NEAR))
-        missed = gates.difference(end for _, end in near)
-        far = self._look_closer(data, {end for end in missed if end > _NEAR}, _FAR)
+        seen = {end for _, end in near}
+        missed = {end for end in gates if end > _NEAR and end not in seen}
+        far = self._look_closer(data, missed, _FAR)
         return sorted([*hits, *near, *far], key=_by_end)  # hyperscan promises no order between patterns
 
     def _look_closer(self, data: bytes, ends: set[int], reach: int) -> Iterator[Hit]:
         """Yields the second database's hits at these ends."""
         for start, stop in _before(sorted(ends), reach):
-            for probe, end in self._second.scan(data[start:stop]):
-                if start + end in ends:
-                    yield probe, start + end
+            piece = data[start:stop]
+            for probe, piece_end in self._second.scan(piece):
+                end = start + piece_end
+                if end in ends:
+                    yield probe, end
 
     def prepare(self) -> None:
         """Compiles or loads the databases. Raises RuleError."""
@@ -98,9 +104,10 @@ def _before(ends: list[int], reach: int) -> Iterator[tuple[int, int]]:
         return
     start, stop = max(0, ends[0] - reach), ends[0]
     for end in ends[1:]:
-        if end - reach > stop:
+        begin = end - reach
+        if begin > stop:
             yield start, stop
-            start = end - reach
+            start = begin
         stop = end
     yield start, stop
 
@@ -109,10 +116,11 @@ def _join(probes: Sequence[Probe]) -> Iterator[str]:
     """Yields patterns, each of which joins several that begin alike."""
     for at in range(0, len(probes), _AT_ONCE):
         some = probes[at : at + _AT_ONCE]
-        wide = ((probe.wide or probe.pattern).removeprefix(probe.stem) for probe in some)
+        stem = some[0].stem
+        wide = [probe.wide or probe.pattern for probe in some]
         # hyperscan missed a pattern of such a group in 10 of 1,500 texts made from it; a test compares all with `re`.
-        tails = "|".join(dict.fromkeys(wide))
-        yield f"{some[0].stem}(?:{tails})"
+        tails = dict.fromkeys(pattern.removeprefix(stem) for pattern in wide)
+        yield f"{stem}(?:{'|'.join(tails)})"
 
 
 class _Database:
@@ -127,6 +135,7 @@ class _Database:
         """Returns the hits; not all of them when there are more than `most`."""
         hits: list[Hit] = []
 
+        # hyperscan calls it once per hit, and stops when it returns true.
         def on_match(expression: int, _start: int, end: int, _flags: int, _context: object) -> bool | None:
             hits.append((expression, end))
             return len(hits) > most or None
@@ -142,6 +151,7 @@ class _Database:
     @functools.cached_property
     def tables(self) -> tuple[Any, Any]:
         """The database and its scratch memory. Raises RuleError."""
+        # Imported in the warm-up, which compiles or loads the databases.
         import hyperscan
 
         saved = _load(self.expressions, self._directory)
@@ -155,23 +165,15 @@ def _compile(expressions: Sequence[_Expression], directory: Path | None) -> Any:
 
     database = hyperscan.Database(mode=hyperscan.HS_MODE_BLOCK)
     ids, patterns, single = zip(*expressions, strict=True)
+    flags = [hyperscan.HS_FLAG_DOTALL | hyperscan.HS_FLAG_SINGLEMATCH * once for once in single]
     try:
-        database.compile(
-            expressions=[pattern.encode() for pattern in patterns],
-            ids=ids,
-            flags=[hyperscan.HS_FLAG_DOTALL | hyperscan.HS_FLAG_SINGLEMATCH * once for once in single],
-        )
+        database.compile(expressions=[pattern.encode() for pattern in patterns], ids=ids, flags=flags)
     except hyperscan.HyperscanError as error:
         raise RuleError(f"a redaction rule cannot be compiled: {error}") from None
     if directory is not None:
         with contextlib.suppress(OSError):  # a full or read-only disk: it is compiled again next time
             _save(directory / _name(expressions), hyperscan.dumpb(database))
     return database
-
-
-# The database on disk holds native tables. Attack: a user who can write it takes over the process that scans with it.
-# So it is read only if its directory and file are owned by this user and closed to all others, and only when it is
-# whole.
 
 
 def _load(expressions: Sequence[_Expression], directory: Path | None) -> Any:
@@ -191,41 +193,55 @@ def _name(expressions: Sequence[_Expression]) -> str:
     """Returns the file name for these patterns and this hyperscan."""
     import hyperscan
 
+    # The tables are native: another version or processor needs its own.
     version = vars(hyperscan)["__version__"]  # importlib.metadata would read every package's folder for it: 40 ms
-    key = hashlib.sha256(f"{expressions} {version} {platform.machine()}".encode())
-    return f"{key.hexdigest()[:32]}.hsdb"
+    key = f"{expressions} {version} {platform.machine()}"
+    digest = hashlib.sha256(key.encode()).hexdigest()
+    return f"{digest[:32]}.hsdb"
 
 
 def _read(file: Path) -> bytes:
-    if not _is_ours(os.lstat(file.parent)):
+    """Returns the saved database; empty unless it is whole and only this user can write it."""
+    # Attack: a user who can write it takes over the process that scans with it: it holds native tables.
+    folder = os.lstat(file.parent)
+    if not _is_ours(folder):
         return b""
     descriptor = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK)
     with os.fdopen(descriptor, "rb") as opened:
         status = os.fstat(descriptor)
-        if not (_is_ours(status) and stat.S_ISREG(status.st_mode)):
+        is_file = stat.S_ISREG(status.st_mode)
+        if not is_file or not _is_ours(status):
             return b""
         data = opened.read()
     digest, database = data[:_DIGEST_BYTES], data[_DIGEST_BYTES:]
-    return database if hashlib.sha256(database).digest() == digest else b""
+    is_whole = hashlib.sha256(database).digest() == digest
+    return database if is_whole else b""
 
 
 def _is_ours(status: os.stat_result) -> bool:
-    return status.st_uid == os.geteuid() and not status.st_mode & _OTHERS
+    """Says whether a file or folder is owned by this user and closed to all others."""
+    if status.st_uid != os.geteuid():
+        return False
+    return not status.st_mode & _OTHERS
 
 
 def _save(file: Path, database: bytes) -> None:
-    """Writes a file atomically, and removes the oldest ones beside it."""
-    file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    if not _is_ours(os.lstat(file.parent)):
+    """Writes a file, and removes the oldest ones beside it."""
+    folder = file.parent
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if not _is_ours(os.lstat(folder)):
         return
-    descriptor, draft = tempfile.mkstemp(dir=file.parent)
+    digest = hashlib.sha256(database).digest()
+    # Atomically: another process may read the file at the same time.
+    descriptor, draft = tempfile.mkstemp(dir=folder)
     try:
         with os.fdopen(descriptor, "wb") as opened:
-            opened.write(hashlib.sha256(database).digest() + database)
+            opened.write(digest + database)
         Path(draft).replace(file)
     except OSError:
         Path(draft).unlink(missing_ok=True)
         raise
-    saved = sorted(file.parent.glob("*.hsdb"), key=lambda one: one.stat().st_mtime, reverse=True)
+    saved = list(folder.glob("*.hsdb"))
+    saved.sort(key=lambda one: one.stat().st_mtime, reverse=True)
     for old in saved[_KEPT:]:
         old.unlink(missing_ok=True)

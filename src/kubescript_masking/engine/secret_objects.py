@@ -35,14 +35,19 @@ _MAX_BYTES: Final = 2 * 1024 * 1024
 def json_values(data: bytes, start: int = 0, end: int | None = None) -> Iterator[String]:
     """Yields the values in every `data` and `stringData` between two places of a document, and every `last-applied`
     annotation of `kubectl apply`, which contains them too."""
-    end = len(data) if end is None else end
+    if end is None:
+        end = len(data)
     read = start
     for field in _FIELDS.finditer(data, start, end):
-        if field.start() >= read:
-            strings, read = _find_held(data, field.end(), end)
-            yield from (String(*string, role=field[1].decode()) for string in strings)
+        if field.start() < read:
+            continue
+        role = field[1].decode()
+        strings, read = _find_held(data, field.end(), end)
+        for first, last in strings:
+            yield String(first, last, role=role)
     for applied in _LAST_APPLIED.finditer(data, start, end):
-        yield String(applied.end(), json_strings.end_of(data, applied.end()), role="last-applied")
+        first = applied.end()
+        yield String(first, json_strings.end_of(data, first), role="last-applied")
 
 
 def _find_held(data: bytes, place: int, end: int) -> tuple[list[tuple[int, int]], int]:
@@ -50,10 +55,14 @@ def _find_held(data: bytes, place: int, end: int) -> tuple[list[tuple[int, int]]
     an object."""
     found: list[tuple[int, int]] = []
     depth = 1
-    while depth and (part := _WITHIN.match(data, place, end)) is not None:
-        if part[3]:
-            depth += 1 if part[3] == b"{" else -1
-        elif part[1] and not part[2]:
+    while depth:
+        part = _WITHIN.match(data, place, end)
+        if part is None:
+            break
+        brace, is_key = part[3], part[2] is not None
+        if brace:
+            depth += 1 if brace == b"{" else -1
+        elif part[1] and not is_key:
             found.append(part.span(1))
         place = part.end()
     return found, place
@@ -62,14 +71,26 @@ def _find_held(data: bytes, place: int, end: int) -> tuple[list[tuple[int, int]]
 def find_owned(data: bytes, hits: Iterable[tuple[str, int]]) -> Iterator[String]:
     """Yields these values of all objects whose kind is Secret."""
     manifests = [end for probe, end in hits if probe == "manifest"]
-    wanted = [end - 1 for end in manifests if _KIND.search(data[max(0, end - _KIND_BYTES) : end])]
-    if not wanted:
+    kinds = [end - 1 for end in manifests if _ends_kind(data, end)]
+    if not kinds:
         return
+    for start, end in _find_objects(data, kinds):
+        yield from json_values(data, start, end)
+
+
+def _ends_kind(data: bytes, end: int) -> bool:
+    """Says whether an object's kind, Secret, ends here."""
+    low = max(0, end - _KIND_BYTES)
+    return _KIND.search(data[low:end]) is not None
+
+
+def _find_objects(data: bytes, kinds: list[int]) -> list[tuple[int, int]]:
+    """Returns the objects whose own kinds end at these places, without those within another one of them."""
     places: list[tuple[int, int]] = []
     stack: list[list[int]] = []  # for each open object: where it begins, and whether it is a Secret
     at = 0
     for brace, place in _braces(data):
-        while at < len(wanted) and wanted[at] <= place:
+        while at < len(kinds) and kinds[at] <= place:
             if stack:
                 stack[-1][1] = 1
             at += 1
@@ -77,12 +98,12 @@ def find_owned(data: bytes, hits: Iterable[tuple[str, int]]) -> Iterator[String]
             stack.append([place, 0])
         elif stack:
             start, is_secret = stack.pop()
-            if is_secret:
-                while places and places[-1][0] > start:  # a Secret within this one would be read again
-                    places.pop()
-                places.append((start, place + 1))
-    for start, end in places:
-        yield from json_values(data, start, end)
+            if not is_secret:
+                continue
+            while places and places[-1][0] > start:  # a Secret within this one would be read again
+                places.pop()
+            places.append((start, place + 1))
+    return places
 
 
 def _braces(data: bytes) -> Iterator[tuple[bytes, int]]:
@@ -91,7 +112,8 @@ def _braces(data: bytes) -> Iterator[tuple[bytes, int]]:
     parts = json_strings.quotes_only(data, 0, len(data)).split(b'"')
     for number, part in enumerate(parts):
         is_string = number % 2 == 1
-        if not is_string and (b"{" in part or b"}" in part):
+        has_brace = b"{" in part or b"}" in part
+        if has_brace and not is_string:
             for at, sign in enumerate(part, start=place):
                 if sign in b"{}":
                     yield bytes([sign]), at
@@ -110,9 +132,11 @@ def yaml_values(text: bytes, places: Iterable[int]) -> Iterator[Span]:
         done = high if closing is None else closing.start()
         read = max(low, text.rfind(b"\n---", low, place))
         for block in _BLOCK.finditer(text, read, done):
-            if block.start() >= read:  # inside a block, inner blocks were read already
-                found, read = _read_block(text, block.end(), done, _count_columns(block[1]))
-                yield from found
+            if block.start() < read:  # inside a block, inner blocks were read already
+                continue
+            depth = _count_columns(block[1])
+            found, read = _read_block(text, block.end(), done, depth)
+            yield from found
 
 
 def _count_columns(lead: bytes) -> int:
@@ -127,14 +151,16 @@ def _read_block(text: bytes, place: int, end: int, depth: int) -> tuple[list[Spa
         stop = text.find(b"\n", place, end) + 1 or end
         line = text[place:stop]
         if line.strip():
-            lead = len(line) - len(line.lstrip(b" \t"))
-            indent = _count_columns(line[:lead])
+            bare = line.lstrip(b" \t")
+            lead = line[: len(line) - len(bare)]
+            indent = _count_columns(lead)
             if indent <= depth:
                 break
             own = indent if own is None else own
             start, value = _find_value(line, is_field=indent == own)
             if value:
-                found.append(Span(place + start, place + start + len(value), KIND))
+                first = place + start
+                found.append(Span(first, first + len(value), KIND))
         place = stop
     return found, place
 
@@ -143,12 +169,10 @@ def _find_value(line: bytes, *, is_field: bool) -> tuple[int, bytes]:
     """Returns where the value in a block's line begins, and the value: a field's content, or else the whole line."""
     match = _LINE.match(line) if is_field else None
     if match is None:
-        value = bare = line.strip()
         start = len(line) - len(line.lstrip())
-        is_empty = False
-    else:
-        value = match[1].rstrip(b" \t")
-        bare = value.strip(b"\"'")
-        start = match.start(1)
-        is_empty = _NO_VALUE.fullmatch(value) is not None
-    return start, b"" if is_empty or values.is_blank(bare) else value
+        value = line.strip()
+        return start, b"" if values.is_blank(value) else value
+    value = match[1].rstrip(b" \t")
+    bare = value.strip(b"\"'")
+    is_empty = _NO_VALUE.fullmatch(value) is not None
+    return match.start(1), b"" if is_empty or values.is_blank(bare) else value

@@ -32,7 +32,6 @@ class Tables:
     def __init__(self, *, watch: bool) -> None:
         """`watch` says that each piece is an event that contains an object."""
         self._root: _Path = [b"object"] if watch else []
-        self._is_watch = watch
         self._path: _Path = []
         self._is_table = False
         self._is_settled = False
@@ -45,7 +44,8 @@ class Tables:
     def strings(self, piece: bytes) -> Iterator[String]:
         """Yields the strings in the cells of credential columns, each with its column's name. Rows before any header
         are masked like a Secret's values, since their columns are unknown."""
-        if self._is_watch:
+        is_event = bool(self._root)
+        if is_event:
             self._path, self._is_table, self._is_settled = [], False, False
         if self._is_settled:
             return
@@ -70,12 +70,14 @@ class Tables:
         if field == _HEAD:
             self._new_names = {}
         elif field == _ROWS:
-            self._is_settled = bool(self._names) and not any(map(names.kind, self._names.values()))
+            has_secret = any(map(names.kind, self._names.values()))
+            self._is_settled = bool(self._names) and not has_secret
         elif field is not None and not self._is_table:
             # Every API server writes a Table's kind before its rows. Custom objects are written in alphabetical order:
             # `apiVersion`, `items`, `kind`.
             is_root_list = is_list and not field
-            self._is_settled = is_root_list or (len(field) == 1 and field[0] not in _IN_HEAD)
+            is_other_field = len(field) == 1 and field[0] not in _IN_HEAD
+            self._is_settled = is_root_list or is_other_field
         self._path.append(0 if is_list else b"")
 
     def _close(self) -> None:
@@ -87,32 +89,42 @@ class Tables:
 
     def _pass(self) -> None:
         """Moves on to the next item of a list; an object's next member comes with its key."""
-        if self._path and isinstance(self._path[-1], int):
-            self._path[-1] += 1
+        if not self._path:
+            return
+        last = self._path[-1]
+        if isinstance(last, int):
+            self._path[-1] = last + 1
 
     def _name(self, key: bytes) -> None:
         """Moves on to this member of an object."""
-        if self._path:
-            self._path[-1] = json_strings.text_of(key).encode() if b"\\" in key else key
+        if not self._path:
+            return
+        if b"\\" in key:
+            key = json_strings.text_of(key).encode()
+        self._path[-1] = key
 
     def _read(self, piece: bytes, start: int, end: int) -> Iterator[String]:
         """Reads a string that is a value."""
         match self._field(3):
             case (b"kind",):
-                self._is_table = json_strings.text_of(piece[start:end]) == "Table"
+                kind = json_strings.text_of(piece[start:end])
+                self._is_table = kind == "Table"
                 self._is_settled = not self._is_table
             case (b"columnDefinitions", int(column), b"name"):
-                self._new_names[column] = json_strings.text_of(piece[start:end])
+                name = json_strings.text_of(piece[start:end])
+                self._new_names[column] = name
             case (b"rows", int(), b"cells"):
                 yield from self._cell(start, end)
 
     def _cell(self, start: int, end: int) -> Iterator[String]:
         """Judges a string in a cell by its column."""
-        column = self._path[len(self._root) + 3 :][:1]
-        name = self._names.get(column[0], "") if column and isinstance(column[0], int) else ""
         if not self._names:
             yield String(start, end, role="stringData")
-        elif names.kind(name):
+            return
+        cell = self._path[len(self._root) + 3 :]
+        column = cell[0] if cell else None
+        name = self._names.get(column, "") if isinstance(column, int) else ""
+        if names.kind(name):
             yield String(start, end, name)
 
     def _field(self, depth: int | None = None) -> tuple[bytes | int, ...] | None:
@@ -120,4 +132,5 @@ class Tables:
         inside = len(self._root)
         if self._path[:inside] != self._root:
             return None
-        return tuple(self._path[inside:] if depth is None else self._path[inside : inside + depth])
+        end = None if depth is None else inside + depth
+        return tuple(self._path[inside:end])

@@ -7,16 +7,15 @@ reads one answer for each frame it sent. So a masker that has been taken over ca
 
 from __future__ import annotations
 
-import select
-import socket
 import time
-from collections import deque
 from collections.abc import Callable, Generator, Iterator, Mapping
-from typing import Final, Protocol
+from typing import Final, NoReturn, Protocol
 
 import msgspec
 
 from kubescript_masking import errors
+from kubescript_masking.host import link
+from kubescript_masking.host.link import Check
 from kubescript_masking.wire import masking
 from kubescript_sandbox.host import spawner
 from kubescript_sandbox.wire import protocol
@@ -40,31 +39,28 @@ class Report(Protocol):
         """Notes that a watch has ended with this error."""
 
 
-Check = Callable[[], None]
-"""Called repeatedly while a masker works; raises when no caller waits for its answer any more."""
 # Made before there are threads: msgspec 0.22 can crash when two threads decode into a type for the first time at once.
 _NOTES: Final = msgspec.json.Decoder(masking.Notes)
-_CHECK_MS: Final = 20
-"""Milliseconds between two checks."""
-_BLOCK: Final = 256 * protocol.KIB
-"""Bytes that are read at once, whatever length a masker announces."""
+# A server's first masker waits until the rules are compiled.
 _READY_S: Final = 60.0
-"""Seconds until a masker must be ready; a server's first one waits until the rules are compiled."""
+"""Seconds until a masker must be ready."""
+# So that a masker works while the host reads the next chunk from the cluster.
 _AHEAD: Final = 8
-"""Chunks that are sent before the answer to the first is read, so that a masker works while the host reads the next
-chunk from the cluster."""
+"""Chunks that are sent before the answer to the first is read."""
 _GROWTH: Final = 32
 _UNFOLDS: Final = 1032
 """Most bytes that one byte of gzip can unfold to."""
 _MAX_REST: Final = 16 * protocol.MIB
 """Bytes of a body's last answers that are held."""
+# A masker answers at most `_GROWTH` bytes for each byte that it masks, and `_SLACK` more: a mask is longer than a short
+# value.
 _SLACK: Final = 64 * protocol.KIB
-"""A masker answers at most `_GROWTH` bytes for each byte that it masks, and `_SLACK` more: a mask is longer than a
-short value."""
+# More are not counted, because each one costs a function call.
 _MAX_FOUND: Final = 1_000_000
-"""Values that one call can report: more are not counted, because each one costs a function call."""
+"""Values that one call can report."""
+# Fewer than a thousand are shipped, and each operator's rule adds one.
 _MAX_KINDS: Final = 2_000
-"""Kinds that one call can report. Fewer than a thousand are shipped, and each operator's rule adds one."""
+"""Kinds that one call can report."""
 _MAX_DETAIL: Final = 80
 _MAX_LAYERS_BYTES: Final = 16 * protocol.KIB
 _WHY: Final = {
@@ -99,7 +95,7 @@ class Masker:
         """The owner of the bodies and texts that it reads; None until it is used."""
         self.waiting = 0
         """Answers that are still to come or are being read; when there are none, it can serve the next call."""
-        self._link = _Link(worker.socket)
+        self._link = link.Link(worker.socket)
         self._growth = _GROWTH
         """Bytes that it may answer for each byte that it is sent."""
         self._most = 0
@@ -148,9 +144,8 @@ class Masker:
     def body(
         self, about: masking.Body, chunks: Iterator[bytes], report: Report, check: Check, most: int | None = None
     ) -> Generator[bytes, None, masking.Trailer | None]:
-        """Yields a masked body in pieces, and returns its trailer. Nothing of a live body is held back, since its next
-        chunk may come much later. `most` bounds the answer of a second program, whose size is not in proportion to the
-        body's.
+        """Yields a masked body in pieces, and returns its trailer. `most` bounds the answer of a second program, whose
+        size is not in proportion to the body's.
 
         Raises SourceBrokenError when `chunks` raises, after everything that came before.
         """
@@ -158,6 +153,7 @@ class Masker:
         self._begin(*_bounds(about, most))
         size = masking.MAX_GZIP_CHUNK if about.gzip else masking.MAX_CHUNK
         self._link.send(masking.Order.OPEN, msgspec.json.encode(about))
+        # Nothing of a live body is held back, since its next chunk may come much later.
         ahead = 0 if about.live else _AHEAD
         broken: Exception | None = None
         while True:
@@ -205,11 +201,13 @@ class Masker:
         self._kinds.clear()
 
     def _send(self, order: masking.Order, payload: bytes | memoryview) -> None:
+        """Sends a frame that the masker answers."""
         self._most += len(payload) * self._growth
         self.waiting += 1
         self._link.send(order, payload)
 
     def _pieces(self, report: Report, check: Check) -> Iterator[bytes]:
+        """Reads the answer to one frame of a body, and yields its masked bytes."""
         _, size, notes = self._answer(report.found, check)
         report.read(notes.read)
         if notes.error:
@@ -223,12 +221,7 @@ class Masker:
         StreamClosed."""
         answer, notes, size = self._link.head(check)
         if answer == masking.Answer.FAILED:
-            about = notes[:_MAX_DETAIL].decode("ascii", "replace")
-            if about in self._why:
-                raise errors.RedactionError(self._why[about])
-            if about in _BROKEN:
-                raise errors.BodyBrokenError(about)
-            raise protocol.ProtocolError(f"it gave up: {about!r}")
+            self._give_up(notes)
         is_same = same and answer == masking.Answer.SAME and not size
         if not is_same and answer != masking.Answer.MASKED:
             raise protocol.ProtocolError(f"{answer.name} out of turn")
@@ -243,7 +236,18 @@ class Masker:
             self._report(kind, count, found)
         return answer, size, said
 
+    def _give_up(self, notes: bytes) -> NoReturn:
+        """Raises the error for the reason that a masker gave up with."""
+        # Only reasons that the host knows are explained: a masker that was taken over chooses its words.
+        reason = notes[:_MAX_DETAIL].decode("ascii", "replace")
+        if reason in self._why:
+            raise errors.RedactionError(self._why[reason])
+        if reason in _BROKEN:
+            raise errors.BodyBrokenError(reason)
+        raise protocol.ProtocolError(f"it gave up: {reason!r}")
+
     def _report(self, kind: str, count: int, found: Found) -> None:
+        """Reports the masked values of one kind."""
         # Attack: a masker reports a million kinds, all of which the audit record would keep.
         self._kinds.add(kind)
         if len(self._kinds) > _MAX_KINDS:
@@ -254,94 +258,14 @@ class Masker:
             found(kind)
 
 
-class _Link:
-    """The host's end of the socket. It never blocks beyond a check, and reads no more than was asked for."""
-
-    def __init__(self, sock: socket.socket) -> None:
-        self._sock = sock
-        sock.setblocking(False)
-        self._unsent: deque[memoryview] = deque()
-        self._held = b""
-        """Bytes that were read but not asked for yet."""
-        self._poller = select.poll()
-
-    def send(self, order: masking.Order, payload: bytes | memoryview) -> None:
-        """Queues one frame, and sends as much of the queue as the socket takes now. Raises OSError."""
-        self._unsent.append(memoryview(b"".join((masking.HEADER.pack(len(payload), order), payload))))
-        self._flush()
-
-    @property
-    def has_input(self) -> bool:
-        """Whether something can be read now."""
-        return bool(self._held or self._poll(select.POLLIN, 0))
-
-    def head(self, check: Check) -> tuple[masking.Answer, bytes, int]:
-        """Reads the next answer's type and notes, and how many bytes follow. Raises ProtocolError, StreamClosed and
-        what `check` raises."""
-        number, notes, size = masking.ANSWER.unpack(self._exactly(masking.ANSWER.size, check))
-        try:
-            answer = masking.Answer(number)
-        except ValueError:
-            raise protocol.ProtocolError(f"unknown answer {number}") from None
-        # Attack: a masker announces a length of 4 GiB, which the host would allocate.
-        if notes > masking.MAX_NOTES:
-            raise protocol.ProtocolError(f"notes of {notes} bytes")
-        return answer, self._exactly(notes, check), size
-
-    def blocks(self, size: int, check: Check) -> Iterator[bytes]:
-        """Yields the next `size` bytes as they arrive. Raises StreamClosed and what `check` raises."""
-        while size:
-            block = self._held or self._receive(check)
-            block, self._held = block[:size], block[size:]
-            size -= len(block)
-            yield block
-
-    def _exactly(self, size: int, check: Check) -> bytes:
-        while len(self._held) < size:
-            self._held += self._receive(check)
-        data, self._held = self._held[:size], self._held[size:]
-        return data
-
-    def _receive(self, check: Check) -> bytes:
-        """Waits until there is something to read, and sends the queue while waiting."""
-        while True:
-            check()
-            events = self._poll(select.POLLIN | (select.POLLOUT if self._unsent else 0), _CHECK_MS)
-            if events & select.POLLOUT:
-                self._flush()
-            if events & ~select.POLLOUT:
-                try:
-                    data = self._sock.recv(_BLOCK)
-                except BlockingIOError:  # readable, but nothing to read
-                    continue
-                if not data:
-                    raise protocol.StreamClosed("the masker has ended")
-                return data
-
-    def _poll(self, wanted: int, timeout_ms: int) -> int:
-        """Returns the poll events that occur within the timeout."""
-        self._poller.register(self._sock, wanted)
-        return sum(event for _, event in self._poller.poll(timeout_ms))
-
-    def _flush(self) -> None:
-        while self._unsent:
-            try:
-                sent = self._sock.send(self._unsent[0])
-            except BlockingIOError:
-                return
-            except (BrokenPipeError, ConnectionResetError):  # its reason for ending can still be read
-                self._unsent.clear()
-                return
-            left = self._unsent.popleft()[sent:]
-            if left:
-                self._unsent.appendleft(left)
-
-
 def _bounds(about: masking.Body, most: int | None) -> tuple[int, int]:
     """Returns how many bytes a masker may answer for each byte of a body, and how many in addition."""
     if most is not None:
         return 0, most
-    return (_GROWTH * _UNFOLDS if about.gzip else _GROWTH), _SLACK
+    growth = _GROWTH
+    if about.gzip:
+        growth *= _UNFOLDS
+    return growth, _SLACK
 
 
 def _encode(text: str) -> tuple[bytes, str]:

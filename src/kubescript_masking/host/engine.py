@@ -22,7 +22,7 @@ from kubescript_sandbox import errors as sandbox_errors
 from kubescript_sandbox.host import cancellation, spawner
 from kubescript_sandbox.wire import protocol
 
-__all__ = ["WITHHELD", "Engine", "Masked", "find_mistake"]
+__all__ = ["WITHHELD", "Engine", "Findings", "Masked", "find_mistake"]
 
 log = logging.getLogger(__name__)
 
@@ -106,7 +106,7 @@ class Engine:
         masker whose answer `read` refuses with a ProtocolError is killed. Raises the errors of `mask_body`."""
         about = msgspec.structs.replace(about, owner=self._owner)
         with self._pool.lend(check, script, self._owner) as masker:
-            return read(b"".join(masker.body(about, documents, _Found(found), check, most)))
+            return read(b"".join(masker.body(about, documents, Findings(found), check, most)))
 
     def text(self, text: str, found: Found, check: Check | None = None) -> str:
         """Returns any text, masked. Raises the errors of `check`, which is called repeatedly; without it, LimitExceeded
@@ -133,17 +133,17 @@ class Engine:
             return WITHHELD
 
 
-class _Found:
-    """Reports only what is found."""
+class Findings:
+    """Reports what is found in a body, and nothing else about it."""
 
     def __init__(self, found: Found) -> None:
         self.found = found
 
     def read(self, size: int) -> None:
-        """Counts nothing: the documents are the host's own copies."""
+        """Enforces no limit."""
 
     def event_error(self, status: int) -> None:
-        """Does nothing: there are no events."""
+        """Expects no events."""
 
 
 def find_mistake(command: tuple[str, ...], settings: masking.Settings) -> str:

@@ -25,23 +25,27 @@ log = logging.getLogger(__name__)
 
 _SIZE: Final = min(4, os.cpu_count() or 1)
 """Idle maskers of one caller."""
+# Each takes 3 MiB. A caller without one must have one forked: among eight callers with two maskers, that took a third
+# of a short script's processor time and half of its wait.
 _KEPT: Final = 12
-"""Idle maskers of all callers, 3 MiB each. A caller without one must have one forked: among eight callers with two
-maskers, that took a third of a short script's processor time and half of its wait."""
+"""Idle maskers of all callers."""
+# A watch holds one while it is open.
 _FOR_BODIES: Final = 56
-"""Maskers that bodies may hold at the same time; four for each script where there are many. A watch holds one while it
-is open."""
+"""Maskers that bodies may hold at the same time; four for each script where there are many."""
+# Answers and log lines can be masked however many watches are open.
 _FOR_TEXTS: Final = 8
-"""Maskers reserved for texts: answers and log lines can be masked however many watches are open."""
+"""Maskers reserved for texts."""
 # Attack: four scripts each open eight watches and eight answers that they do not read, to hold all maskers.
 _SHARE: Final = 2
 """Maskers for bodies that each script can always have, however many the others hold."""
 _USES: Final = 256
 """Bodies and texts that one masker serves."""
+# A part of 32 MiB, decoded, with everything found in it.
 _MEMORY: Final = 1 << 30
-"""Bytes that a masker may allocate: a part of 32 MiB, decoded, with everything found in it."""
+"""Bytes that a masker may allocate."""
+# In case the host fails to end a masker at a call's deadline.
 _CPU_S: Final = 3600
-"""Processor seconds of one masker, in case the host fails to end it at a call's deadline."""
+"""Processor seconds of one masker."""
 _WAIT_S: Final = 0.02
 _NOTHING: Final[Mapping[str, str]] = {}
 
@@ -139,16 +143,21 @@ class Pool:
     @property
     def pids(self) -> tuple[int, ...]:
         """Process ids of the fork server and of the idle maskers."""
-        return (self._source.pid, *(masker.worker.pid for masker in self._idle))
+        idle = [masker.worker.pid for masker in self._idle]
+        return (self._source.pid, *idle)
 
     def _take(self, check: conversation.Check, script: int | None, owner: str) -> conversation.Masker:
+        """Waits until a masker may be lent, and takes an idle one or starts one."""
         check()
         with self._changed:
             while not self._is_free(script):
                 self._changed.wait(_WAIT_S)
                 check()
-            while (masker := self._idle_for(owner)) is not None and not masker.is_fit:
+            masker = self._idle_for(owner)
+            # One that died, or has sent something since its last answer, is replaced.
+            while masker is not None and not masker.is_fit:
                 masker.worker.close()
+                masker = self._idle_for(owner)
             masker = masker or self._spawn()
             masker.owner = owner
             self._count(script, 1)
@@ -170,7 +179,9 @@ class Pool:
             return held + self._texts < self._for_bodies + _FOR_TEXTS
         owed = 0
         if self._bodies.get(script, 0) >= _SHARE:
-            owed = _SHARE * self._scripts - sum(min(count, _SHARE) for count in self._bodies.values())
+            # What the other scripts' shares still lack stays free for them.
+            taken = [min(count, _SHARE) for count in self._bodies.values()]
+            owed = _SHARE * self._scripts - sum(taken)
         return held + owed < self._for_bodies
 
     def _count(self, script: int | None, change: int) -> None:
@@ -201,29 +212,40 @@ class Pool:
         """Returns the masker that must leave so that this one can stay: this one if its caller has enough, or the one
         of another caller that was unused for longest. None when there is room for all."""
         others = [other for other in self._idle if other.owner not in {None, masker.owner}]
-        if len(self._idle) - len(others) >= _SIZE:
+        own = len(self._idle) - len(others)
+        if own >= _SIZE:
             return masker
         if len(self._idle) < _KEPT or not others:
             return None
-        self._idle.remove(others[0])
-        return others[0]
+        # Maskers are given back to the end of the list.
+        oldest = others[0]
+        self._idle.remove(oldest)
+        return oldest
 
     def _refill(self) -> None:
+        """Starts as many idle maskers as a caller may have."""
         while not self._closed and len(self._idle) < _SIZE:
-            self._idle.insert(0, self._spawn())  # behind those that are ready
+            masker = self._spawn()
+            # Those behind it are ready, and are lent first.
+            self._idle.insert(0, masker)
 
     def _provide(self) -> None:
-        """Starts a masker for the next caller that has none, so that it need not wait."""
-        if not self._closed and all(masker.owner is not None for masker in self._idle):
-            self._idle.insert(0, self._spawn())
+        """Starts a masker for the next caller that has none."""
+        # Forking and confining one takes 5 ms of processor time, for which the caller would wait.
+        has_unused = any(masker.owner is None for masker in self._idle)
+        if not self._closed and not has_unused:
+            masker = self._spawn()
+            self._idle.insert(0, masker)
 
     def _spawn(self) -> conversation.Masker:
+        """Starts a masker. Raises RedactionError."""
         if self._closed:
             raise errors.RedactionError("the server is shutting down")
         try:
-            return conversation.Masker(self._source.spawn(_MEMORY, _CPU_S), self._why)
+            worker = self._source.spawn(_MEMORY, _CPU_S)
         except sandbox_errors.WorkerError as error:
             raise errors.RedactionError(f"no masking process: {error.message}", remedy=error.remedy) from None
+        return conversation.Masker(worker, self._why)
 
     def _examine(self, masker: conversation.Masker) -> None:
         """Refuses a masker that is not locked down, or warns once."""

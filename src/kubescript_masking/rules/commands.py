@@ -29,10 +29,11 @@ _WORD: Final = linear.build(
     rb"(?s)(?:[\w:%](?:&[\w!%^*+=@-])+|[^\s\"'\\;|&`]|\\[^\n]|\"(?:[^\"\\]|\\.)*\"|'[^']*'|[\"'])+|\\\r?\n|[;|&`\n]"
 )
 """A word of a shell line; an ampersand within a word is part of a URL."""
+# A line may name a program in every word.
 _ROOM, _LEAST = 2_000, 12
-"""Words that all commands of a line may have in total, and each at least: a line may name a program in every word."""
+"""Words that all commands of a line may have in total, and each at least."""
+# Every SNMP agent uses these community names.
 _PUBLISHED: Final = frozenset({b"public", b"private"})
-"""Community names that every SNMP agent uses."""
 _LIST_BACK, _LIST_WORDS = 2_048, 400
 _LITERAL: Final = linear.build(rb"--from-literal[= ][\"']?(?:user(?:name)?=|\w[\w.-]{0,99}=([^\s\"'`]{1,300}))")
 
@@ -46,11 +47,13 @@ class Word:
 
     def part(self, at: int, end: int | None = None) -> Word:
         """Returns a part of the word."""
-        return Word(self.text[at:end], self.start + at)
+        text = self.text[at:end]
+        return Word(text, self.start + at)
 
     def behind(self, sign: bytes) -> Word:
         """Returns the part behind a sign."""
-        return self.part(self.text.index(sign) + len(sign))
+        at = self.text.index(sign)
+        return self.part(at + len(sign))
 
 
 _NO_WORD: Final = Word(b"", 0)
@@ -67,40 +70,43 @@ class _Command:
 
     def secrets(self, words: Sequence[Word]) -> Iterator[Word]:
         """Yields the words, or parts of words, that are passwords."""
-        if self.when and self.when.isdisjoint(word.text for word in words):
+        texts = [word.text for word in words]
+        if self.when and self.when.isdisjoint(texts):
             return
         for word, after in itertools.pairwise([*words, _NO_WORD]):
             if word.text.startswith((b"-", b"/p:")):
                 yield from self._find_options(word, after)
         for place in self.places:
-            yield from _find_places(place, words)
+            yield from _find_places(place, words, texts)
 
     def _find_options(self, word: Word, after: Word) -> Iterator[Word]:
         for option, sign, is_apart in self.options:
             value = _find_value(option, word, after if is_apart else _NO_WORD)
-            is_written = value.text and sign in value.text
+            if not value.text or sign not in value.text:
+                continue
             is_masked = sign and spans.is_masked(value.text)
-            if is_written and not is_masked:
+            if not is_masked:
                 yield value.behind(sign)
 
 
 def _find_value(option: bytes, word: Word, after: Word) -> Word:
     """Returns an option's value, joined or the next word; an empty word when it has none."""
-    if word.text == option:
+    text = word.text
+    if text == option:
         return _NO_WORD if after.text.startswith(b"-") else after
-    if word.text.startswith(option + b"="):
-        return word.part(len(option) + 1)
-    is_short = len(option) == 2 or option.endswith(b":")
-    if is_short and word.text.startswith(option):
-        return word.part(len(option))
-    return _NO_WORD
+    if not text.startswith(option):
+        return _NO_WORD
+    size = len(option)
+    if text.startswith(b"=", size):
+        return word.part(size + 1)
+    is_short = size == 2 or option.endswith(b":")
+    return word.part(size) if is_short else _NO_WORD
 
 
-def _find_places(place: tuple[bytes, ...], words: Sequence[Word]) -> Iterator[Word]:
+def _find_places(place: tuple[bytes, ...], words: Sequence[Word], texts: list[bytes]) -> Iterator[Word]:
     """Yields the words at a place, behind the words before it; options are skipped."""
     lead = [sign for sign in place if sign not in _SIGNS]
     size = len(lead)
-    texts = [word.text for word in words]
     found = (at + size for at in range(len(texts)) if texts[at : at + size] == lead)
     begin = next(found, len(words))
     rest = [word for word in words[begin:] if not word.text.startswith(b"-")]
@@ -109,21 +115,22 @@ def _find_places(place: tuple[bytes, ...], words: Sequence[Word]) -> Iterator[Wo
             return
         if sign == b"*":
             yield word
+        elif sign == b"=*":
+            settings = [each for each in rest[number:] if b"=" in each.text]
+            yield from (setting.behind(b"=") for setting in settings)
         elif sign in _PAIRS:
             pair = _PAIRS[sign].fullmatch(word.text)
             if pair is not None:
-                yield word.part(*pair.span(1))
-        elif sign == b"=*":
-            for setting in rest[number:]:
-                if b"=" in setting.text:
-                    yield setting.behind(b"=")
+                start, end = pair.span(1)
+                yield word.part(start, end)
 
 
 def _fits(sign: bytes, word: bytes) -> bool:
     """Says whether a word fits a place's sign."""
     if sign == b"?":
         name = word.rpartition(b":")[2]
-        return b"/" not in name and bool(names.kind(name.decode("utf-8", "replace")))
+        kind = names.kind(name.decode("utf-8", "replace"))
+        return b"/" not in name and kind != ""
     return sign != b"*" or not values.is_setting(word)
 
 
@@ -132,16 +139,19 @@ _SIGNS: Final = frozenset({b"_", b"?", b"*", b"*:", b"*/", b"=*"})
 
 
 def _split(words: str) -> tuple[bytes, ...]:
-    return tuple(words.encode().split())
+    """Returns the words of a row's text."""
+    parts = words.encode().split()
+    return tuple(parts)
 
 
 def _read(data: dict[str, Any]) -> _Command:
     options = [(option, b"", False) for option in _split(data.get("joined", ""))]
-    for sign, apart in [*data.get("pair", {}).items(), ("", data.get("value", ""))]:
-        options += [(option, sign.encode(), True) for option in _split(apart)]
+    apart = data.get("pair", {}) | {"": data.get("value", "")}
+    for sign, words in apart.items():
+        options += [(option, sign.encode(), True) for option in _split(words)]
     return _Command(
         options=tuple(options),
-        places=tuple(_split(place) for place in data.get("places", ())),
+        places=tuple(map(_split, data.get("places", ()))),
         when=frozenset(_split(data.get("when", ""))),
     )
 
@@ -164,7 +174,8 @@ def _find_secrets(words: Sequence[Word]) -> Iterator[Word]:
         program = file.removesuffix(b".sh").removesuffix(b".exe")
         for command in _TABLE.get(program, ()):
             most = max(_LEAST, min(_WORDS, room))
-            arguments = list(itertools.takewhile(_is_argument, words[at : at + most]))
+            behind = words[at : at + most]
+            arguments = list(itertools.takewhile(_is_argument, behind))
             room -= len(arguments)
             yield from command.secrets(arguments)
 
@@ -181,18 +192,20 @@ def command(text: bytes, end: int) -> Iterator[Span]:
     low = max(0, end - _BACK)
     above = text.rfind(b"\n", low, max(0, end - 1))
     start = max(above + 1, low)
-    stop = _find_end(text, end, min(len(text), end + _AHEAD))
+    limit = min(len(text), end + _AHEAD)
+    stop = _find_end(text, end, limit)
     yield from _read_line(text, start, stop)
     for literal in _LITERAL.finditer(text, start, stop):
         if literal[1] and values.is_secret(literal[1], "password"):
-            yield Span(literal.start(1), literal.end(1), "flag-password")
+            first, last = literal.span(1)
+            yield Span(first, last, "flag-password")
     yield Span(stop, stop, "")
 
 
 def _find_end(text: bytes, start: int, limit: int) -> int:
     """Returns where the line ends; a backslash at its end continues it."""
     stop = text.find(b"\n", start, limit)
-    while stop > 0 and text[stop - 1 : stop] == b"\\":
+    while stop > 0 and text.endswith(b"\\", 0, stop):
         stop = text.find(b"\n", stop + 1, limit)
     return stop if stop >= 0 else limit
 
@@ -201,7 +214,8 @@ def _read_line(text: bytes, start: int, stop: int, depth: int = 0) -> Iterator[S
     words: list[Word] = []
     for found in _WORD.finditer(text, start, stop):
         word = found[0]
-        if word.startswith(b"\\") and word.endswith(b"\n"):  # the line continues
+        is_continuation = word.startswith(b"\\") and word.endswith(b"\n")
+        if is_continuation:
             continue
         words.append(_strip(word, found.start()))
         if b" " in word and depth < _DEPTH:  # the argument of `sh -c`, or a quote in a message
@@ -209,32 +223,36 @@ def _read_line(text: bytes, start: int, stop: int, depth: int = 0) -> Iterator[S
     for secret in _find_secrets(words):
         value = _strip(secret.text, secret.start)
         if _is_secret(value.text):
-            yield Span(value.start, value.start + len(value.text), "flag-password")
+            end = value.start + len(value.text)
+            yield Span(value.start, end, "flag-password")
 
 
 def _is_secret(value: bytes) -> bool:
     """Says whether a value in a password's place is a password."""
-    return values.is_secret(value, "password") and value not in _PUBLISHED and not value.startswith(b"-")
+    if value in _PUBLISHED or value.startswith(b"-"):
+        return False
+    return values.is_secret(value, "password")
 
 
 def _strip(word: bytes, start: int) -> Word:
     """Returns a word without surrounding quotes, brackets and commas."""
-    lead = len(word) - len(word.lstrip(b"\\[({\"'"))
-    bare = word[lead:].rstrip(b",\\\"'")
-    return Word(bare, start + lead)
+    rest = word.lstrip(b"\\[({\"'")
+    bare = rest.rstrip(b",\\\"'")
+    return Word(bare, start + len(word) - len(rest))
 
 
 def find_listed(data: bytes, end: int, done: set[int]) -> Iterator[json_strings.String]:
     """Yields the passwords in a document's list of arguments, in which a program's name ends shortly before a place.
     `done` holds the lists already read, since a list may name a program in every argument."""
     start = data.rfind(b"[", max(0, end - _LIST_BACK), end) + 1
-    if start in done:
+    if start == 0 or start in done:
         return
     done.add(start)
-    items = list(itertools.islice(json_strings.items(data, start), _LIST_WORDS)) if start else []
+    items = list(itertools.islice(json_strings.items(data, start), _LIST_WORDS))
     if not items or items[-1].end < end:
         return
     words = [Word(data[item.start : item.end], item.start) for item in items]
     for word in _find_secrets(words):
         if _is_secret(word.text):
-            yield json_strings.String(word.start, word.start + len(word.text), "password", "flag-")
+            last = word.start + len(word.text)
+            yield json_strings.String(word.start, last, "password", "flag-")

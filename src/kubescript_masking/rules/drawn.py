@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from kubescript_masking.rules import names, values
+from kubescript_masking.rules import names, randomness, values
 from kubescript_masking.text import encodings, linear
 from kubescript_masking.text.spans import Span
 
@@ -24,9 +24,12 @@ _BEHIND: Final = 3
 """Bytes that the probe reads behind a token, or a quote with its backslash."""
 _FRONT: Final = 80
 """Bytes in front of a token that may say what it is."""
+_IN_FRONT: Final = (b"/", b".", b"|", b"\t", b"![")
+"""The signs in front of parts of paths, fields of rows, and images, which are not secret."""
 _NAMED: Final = linear.build(rb"([\w.-]{1,60})\\*[\"'`]?\]?[ \t]*(?:=>|[:=])[ \t]*\\*[\"'`(\[<]?\z")
+# Secrets with such prefixes have their own rules.
 _PUBLIC: Final = linear.build(rb"(?i:sha\d+|nonce)-|[a-z]{2,12}_")
-"""A checksum, or an id with a prefix for its type; secrets with such prefixes have their own rules."""
+"""A checksum, or an id with a prefix for its type."""
 _WORD: Final = linear.build(rb"[A-Za-z]+")
 _WORDS: Final = 6
 """How many words in front of a token may say what it is."""
@@ -35,38 +38,46 @@ _WORDS: Final = 6
 def token(text: bytes, end: int) -> Iterator[Span]:
     """Yields the token that ends right before a place."""
     low = max(0, end - _BEHIND)
-    stop = low + len(text[low:end].rstrip(_ENDS))
+    read = text[low:end].rstrip(_ENDS)
+    stop = low + len(read)
     low = max(0, stop - _MOST - 4)
     before = text[low:stop].rstrip(b"=").rstrip(_LETTERS)
     start = low + len(before)
-    near = text[max(0, start - _FRONT) : start]
-    front = near.rpartition(b"\n")[2]
     # At the end of a log line, the probe has read the carriage return.
     is_first = start == 0 and end <= len(text)
-    if not is_first and is_token(text[start:stop]) and not _is_told(front):
+    if is_first or not is_token(text[start:stop]):
+        return
+    near = text[max(0, start - _FRONT) : start]
+    front = near.rpartition(b"\n")[2]
+    if not _is_told(front):
         yield Span(start, stop, "token")
 
 
 def is_token(value: bytes) -> bool:
     """Says whether a value is a token, judged by its characters alone."""
     bare = value.rstrip(b"=")
-    if not _LEAST <= len(bare) <= _MOST or not values.is_drawn(bare.replace(b"/", b"+"), _CHANGES):
+    if not _LEAST <= len(bare) <= _MOST:
         return False
-    if not values.is_random(bare) or _PUBLIC.match(bare) is not None:
+    if not randomness.is_drawn(bare.replace(b"/", b"+"), _CHANGES) or not randomness.is_random(bare):
+        return False
+    if _PUBLIC.match(bare) is not None:
         return False
     is_base64 = len(value) % 4 == 0 and bare.translate(None, b"-_~") == bare
-    if b"/" in bare and not is_base64:  # a path
+    is_path = b"/" in bare and not is_base64
+    if is_path or encodings.unfold(value) is not None:
         return False
-    return encodings.unfold(value) is None and values.is_secret(value, "key")
+    return values.is_secret(value, "key")
 
 
 def _is_told(front: bytes) -> bool:
     """Says whether the text in front shows that a token is not secret."""
-    if front.endswith((b"/", b".", b"|", b"\t", b"![")) or b"ENC[" in front.rpartition(b"]")[2]:
+    is_sealed = b"ENC[" in front.rpartition(b"]")[2]
+    if is_sealed or front.endswith(_IN_FRONT):
         return True
     named = _NAMED.search(front)
     if named is not None:
-        is_open = len(named[1]) > 1 and names.is_open_to_chance(named[1].decode())
+        name = named[1].decode()
+        is_open = len(name) > 1 and names.is_open_to_chance(name)
         if not is_open:
             return True
     said = [word[0].decode() for word in _WORD.finditer(front)]

@@ -29,9 +29,11 @@ _JWT_BYTES: Final = 65_536
 def jwt(text: bytes, end: int) -> Iterator[Span]:
     """Yields the JWT around a place: parts in base64url, the first of which begins with `{"`."""
     limit = min(len(text), end + _JWT_BYTES)
+    # The probe has read the first 13 bytes.
     match = _JWT.match(text, end - 13, limit)
     if match is not None:
-        yield Span(match.start(), match.end(), "jwt")
+        first, last = match.span()
+        yield Span(first, last, "jwt")
 
 
 class Endings:
@@ -47,9 +49,12 @@ class Endings:
         found = self._next
         if found is None or found.start() < place:
             start = max(place, self._searched - _END_BYTES)
-            found = self._next = _KEY_END.search(self._text, start, limit)
+            found = _KEY_END.search(self._text, start, limit)
+            self._next = found
             self._searched = limit if found is None else found.end()
-        return None if found is None or found.end() > limit else found
+        if found is None or found.end() > limit:
+            return None
+        return found
 
 
 def pem(text: bytes, end: int, endings: Endings) -> Iterator[Span]:
@@ -60,23 +65,26 @@ def pem(text: bytes, end: int, endings: Endings) -> Iterator[Span]:
         return
     # Attack: an attacker writes first lines of keys that never end, each of which would search 64 KiB for a last line.
     close = endings.after(end, limit)
-    if close is not None:
-        if _TEXT.search(text, end, close.start()) is not None:  # a scanner may have cut the key out
-            yield Span(start, close.end(), "private-key")
-        return
-    lines = [pattern.match(text, end, limit) for pattern in (_BODY, _CARRIED)]
-    stop = max(match.end() for match in lines if match is not None)
-    yield Span(start, stop, "private-key")
+    if close is None:
+        lines = [pattern.match(text, end, limit) for pattern in (_BODY, _CARRIED)]
+        stop = max(match.end() for match in lines if match is not None)
+        yield Span(start, stop, "private-key")
+    elif _TEXT.search(text, end, close.start()) is not None:  # a scanner may have cut the key out
+        yield Span(start, close.end(), "private-key")
 
 
 def is_open(text: bytes, *, is_open: bool) -> bool:
     """Says whether a key continues behind this text; `is_open`: whether one continues at its beginning."""
     begun = text.rfind(b"-----BEGIN")
     ended = text.rfind(b"-----END")
-    return begun > ended or (is_open and ended < 0)
+    if begun > ended:
+        return True
+    return is_open and ended < 0
 
 
 def is_basic(value: bytes) -> bool:
     """Says whether a value is `user:password` in base64."""
     data = encodings.unbase64(value)
-    return data is not None and b":" in data and encodings.is_text(data)
+    if data is None or b":" not in data:
+        return False
+    return encodings.is_text(data)

@@ -33,12 +33,17 @@ _LISTS: Final = {which: tuple(words.split()) for which, words in _WORDS["names"]
 
 
 def _set(which: str) -> frozenset[str]:
-    return frozenset(_LISTS[which])
+    """Returns a list of words as a set."""
+    words = _LISTS[which]
+    return frozenset(words)
 
 
 def _by_kind(table: str, sign: str | None = None) -> dict[str, str]:
     """Returns the words of a table, each with its kind."""
-    return {word: kind for kind, words in _WORDS[table].items() for word in words.split(sign)}
+    kinds: dict[str, str] = {}
+    for kind, words in _WORDS[table].items():
+        kinds |= dict.fromkeys(words.split(sign), kind)
+    return kinds
 
 
 _SECRETS: Final = _by_kind("secret")
@@ -51,15 +56,7 @@ _BY_END: Final = _by_kind("ends", ", ")
 _UNDRAWN: Final = CHANCE.union(_PUBLIC, _ONLY_ABOUT)
 """Words of names whose values are random but not secret."""
 _TOLD: Final = _ABOUT.union(_UNDRAWN)
-_OPEN: Final = frozenset({"public", "pub"})
-_GETTERS: Final = frozenset({("get",), ("fetch",), ("lookup",)})
-"""Beginnings of functions that take a name: `getPassword("db")`."""
-_KEYED: Final = frozenset({"encryption", "cookie"})
-"""Words that make an otherwise public value a key: `cookie_hash_key`."""
-_PAIRS: Final = frozenset(
-    {"auth", "login", "logins", "user", "users", "username", "account", "accounts", "credentials", "creds"}
-)
-_COLLECTIONS: Final = frozenset({"secrets", "tokens", "passwords"})
+_OPEN, _GETTERS, _KEYED, _PAIRS, _COLLECTIONS = map(_set, ("open", "getters", "keyed", "pairs", "collections"))
 _KEYS_ABROAD: Final = _LISTS["abroad"]
 """Endings of compounds that mean `key` in other languages."""
 VENDORS: Final = _LISTS["vendors"]
@@ -70,8 +67,9 @@ _ENDINGS: Final = _by_kind("endings")
 _ENDS: Final = tuple(_ENDINGS)
 _HOSTS: Final = tuple(f".{end}" for end in _LISTS["hosts"])
 """Endings of the names of hosts, API groups and files."""
+# Real names are shorter.
 _LONGEST: Final = 256
-"""How many trailing characters of a name are judged; real names are shorter."""
+"""How many trailing characters of a name are judged."""
 _HUMP: Final = linear.build(rb"([A-Z][a-z\xdf-\xff])")
 _WORD: Final = linear.build(rb"[A-Z]?[a-z\xdf-\xff]+|[A-Z]+|[0-9]+")
 
@@ -88,23 +86,16 @@ def weak(name: str) -> bool:
 
 @functools.lru_cache(maxsize=4096)
 def _kind(name: str) -> str:
-    if name.endswith(_HOSTS) and "account.key" not in name:  # `rbac.authorization.k8s.io`: an API group or a host
-        return ""
+    is_host = name.endswith(_HOSTS) and "account.key" not in name  # also an API group: `rbac.authorization.k8s.io`
     words = split(name)
-    if words[:1] in _GETTERS and " " not in name:
+    is_call = not _GETTERS.isdisjoint(words[:1]) and " " not in name
+    if is_host or is_call:
         return ""
-    found, place = "", -1
-    for at, word in enumerate(words):
-        known = _SECRETS.get(word, "") or _ending(word)
-        if word == "key" and at and words[at - 1] in _KEYS:
-            known = "key"
-        if word == "key" and found in {"password", "token", "credential"} and place == at - 1:
-            found = ""  # the name of a key in a Secret
-        elif known:
-            found, place = known, at
-    if whole := _by_its_end(words):
+    whole = _by_its_end(words)
+    if whole:
         return whole
-    if not _ONLY_ABOUT.isdisjoint(words):
+    found, place = _find_credential(words)
+    if not found or not _ONLY_ABOUT.isdisjoint(words):
         return ""
     before, behind = words[:place], words[place + 1 :]
     if found == "token" and not _TOKENLESS.isdisjoint(before[-1:]):
@@ -114,22 +105,41 @@ def _kind(name: str) -> str:
     return "" if is_about or is_open else found
 
 
+def _find_credential(words: tuple[str, ...]) -> tuple[str, int]:
+    """Returns the kind of the last word that is a credential's, and its place; an empty kind when there is none."""
+    found, place = "", -1
+    for at, word in enumerate(words):
+        known = _SECRETS.get(word, "") or _by_ending(word)
+        if word == "key" and at and words[at - 1] in _KEYS:
+            known = "key"
+        is_behind = place == at - 1
+        if word == "key" and is_behind and found in {"password", "token", "credential"}:
+            found = ""  # the name of a key in a Secret
+        elif known:
+            found, place = known, at
+    return found, place
+
+
 @functools.lru_cache(maxsize=4096)
 def _weak(name: str) -> bool:
     words = split(name)
     while words and (words[-1] in _FORMS or words[-1].isdigit()):
         words = words[:-1]
-    if not words or words[-2:-1] == ("gpg",):  # a fingerprint
+    is_fingerprint = words[-2:-1] == ("gpg",)
+    if not words or is_fingerprint:
         return False
     last = words[-1]
     if last.endswith(("salt", "pepper")) or words[-2:] == ("session", "id"):
         return True
-    is_key = last in _WEAK or (last.endswith("key") and last not in _KEYLESS)
+    ends_like_key = last.endswith("key") and last not in _KEYLESS
+    is_key = last in _WEAK or ends_like_key
     is_keyed = is_key and not _KEYED.isdisjoint(words)
     if not is_keyed and not _PUBLIC.isdisjoint(words):
         return False
-    is_vendor = last not in _ABOUT and last not in _NO_KEYS and not _VENDORS.isdisjoint(words)
-    return is_key or is_vendor or _is_abroad(words)
+    if is_key or _is_abroad(words):
+        return True
+    is_about = last in _ABOUT or last in _NO_KEYS
+    return not is_about and not _VENDORS.isdisjoint(words)
 
 
 def is_about(name: str) -> bool:
@@ -137,20 +147,26 @@ def is_about(name: str) -> bool:
     if name.endswith(_HOSTS):
         return False
     words = split(name)
-    return not _SECRETS.keys().isdisjoint(words) and _UNDRAWN.isdisjoint(words)
+    has_credential = not _SECRETS.keys().isdisjoint(words)
+    return has_credential and _UNDRAWN.isdisjoint(words)
 
 
 def key(name: str) -> bool:
     """Says whether the name is a key's, of any kind."""
     words = split(name)
-    last = words[-1] if words else ""
-    return last.endswith(("key", "keys", "sdk", "pat")) or _is_abroad(words)
+    if not words:
+        return False
+    ends_like_key = words[-1].endswith(("key", "keys", "sdk", "pat"))
+    return ends_like_key or _is_abroad(words)
 
 
 def _is_abroad(words: tuple[str, ...]) -> bool:
+    """Says whether one of the first words is `key` in another language, or a compound that ends with it."""
     for word in words[:4]:
-        is_compound = len(word) > 8 and word.endswith(_KEYS_ABROAD)
-        if is_compound or word in _KEYS_ABROAD:
+        if word in _KEYS_ABROAD:
+            return True
+        is_long = len(word) > 8
+        if is_long and word.endswith(_KEYS_ABROAD):
             return True
     return False
 
@@ -168,18 +184,24 @@ def is_open_to_chance(name: str) -> bool:
 def pair(name: str) -> bool:
     """Says whether the value may be a user and a password together."""
     words = split(name)
-    return not _PAIRS.isdisjoint(words[-1:]) and _ONLY_ABOUT.isdisjoint(words)
+    if not _ONLY_ABOUT.isdisjoint(words):
+        return False
+    last = words[-1:]
+    return not _PAIRS.isdisjoint(last)
 
 
 def collection(name: str) -> bool:
     """Says whether the name is a plural such as `tokens`, whose value may be just a status."""
-    return not _COLLECTIONS.isdisjoint(split(name)[-1:])
+    last = split(name)[-1:]
+    return not _COLLECTIONS.isdisjoint(last)
 
 
 def _by_its_end(words: tuple[str, ...]) -> str:
     """Returns the kind that the last words decide alone; empty when they decide nothing."""
-    if words[-1:] == ("auth",) and len(words) > 1:
-        return _BY_END.get(" ".join(words[-2:]), "basic-auth")
+    is_auth = len(words) > 1 and words[-1] == "auth"
+    if is_auth:
+        last_two = " ".join(words[-2:])
+        return _BY_END.get(last_two, "basic-auth")
     for size in (3, 2, 1):
         end = " ".join(words[-size:])
         if end in _BY_END:
@@ -187,11 +209,14 @@ def _by_its_end(words: tuple[str, ...]) -> str:
     return ""
 
 
-def _ending(word: str) -> str:
+def _by_ending(word: str) -> str:
     """Returns the kind of a compound such as `storepass`, `adminpassword` or `csrftoken`; empty for other words."""
     if word in _NOT_ENDING or not word.endswith(_ENDS):
         return ""
-    return next((kind for ending, kind in _ENDINGS.items() if word.endswith(ending)), "")
+    for ending, kind in _ENDINGS.items():
+        if word.endswith(ending):
+            return kind
+    return ""
 
 
 @functools.lru_cache(maxsize=4096)
@@ -200,5 +225,8 @@ def split(name: str) -> tuple[str, ...]:
     bare = name.removeprefix("-D")  # Java's properties on a command line
     plain = bare[-_LONGEST:].encode("latin-1", "replace")
     apart = _HUMP.sub(rb" \1", plain)
-    words = (word[0] for word in _WORD.finditer(apart))
-    return tuple(word.decode("latin-1").lower() for word in words)
+    words = []
+    for word in _WORD.finditer(apart):
+        text = word[0].decode("latin-1")
+        words.append(text.lower())
+    return tuple(words)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from kubescript_masking.rules import commands, keys, names, values
+from kubescript_masking.rules import commands, keys, names, randomness, values
 from kubescript_masking.rules.probes import Probe
 from kubescript_masking.rules.values import Judge
 from kubescript_masking.text import extents, linear
@@ -22,8 +22,9 @@ from kubescript_masking.wire import masking
 
 __all__ = ["PROBES", "ROWS", "Row", "build"]
 
+# A line may be megabytes long.
 _AROUND: Final = 8_448
-"""Bytes that a row reads at most on each side of a probe's end: a line may be megabytes long."""
+"""Bytes that a row reads at most on each side of a probe's end."""
 _OVERLAP: Final = 512
 """Bytes of a long line that are read again with its next part."""
 _ADDRESS: Final = linear.build(
@@ -43,16 +44,16 @@ def _is_said(value: bytes, kind: str) -> bool:
     if _ADDRESS.fullmatch(value) or not values.is_secret_in_prose(value, kind):
         return False
     if is_password:
-        return values.has_digit(value)
-    return values.is_random(value) or values.is_drawn(value)
+        return randomness.has_digit(value)
+    return randomness.is_random(value) or randomness.is_drawn(value)
 
 
 _JUDGES: Final[dict[str, Judge]] = {
     "any": lambda value, _: bool(value),
     "secret": values.is_secret,
     "prose": values.is_secret_in_prose,
-    "typed": lambda value, kind: values.is_mixed(value) and values.is_secret_in_prose(value, kind),
-    "random": lambda value, _: values.is_random(value),
+    "typed": lambda value, kind: randomness.is_mixed(value) and values.is_secret_in_prose(value, kind),
+    "random": lambda value, _: randomness.is_random(value),
     "drawn": lambda value, _: values.is_weak_secret(value, "key"),
     "said": _is_said,
     "basic": lambda value, _: keys.is_basic(value),
@@ -90,36 +91,48 @@ class Row:
         already was."""
         if end <= done:
             return [], done
-        start, stop = self._find_lines(text, end)
-        start = max(start, done - _OVERLAP)
+        first, stop = self._find_lines(text, end)
+        start = max(first, done - _OVERLAP)
         before = max(0, start - 1)  # one byte more for patterns that match a line's beginning
         piece = text[before:stop]
-        found = self._judge(piece, start - before)
-        return [_place(span, before, start) for span in found], stop
+        found = [_place(span, before, start) for span in self._judge(piece, start - before)]
+        return found, stop
 
     def _find_lines(self, text: bytes, end: int) -> tuple[int, int]:
+        """Returns where the lines around a probe's end begin and end."""
         lowest = max(0, end - _AROUND)
         highest = min(len(text), end + _AROUND)
         start, stop = end, max(0, end - 1)
         for _ in range(self.lines + 1):
-            before = max(lowest, start - 1)
-            start = max(lowest, text.rfind(b"\n", lowest, before) + 1)
-            line_end = text.find(b"\n", stop, highest)
-            stop = highest if line_end < 0 else line_end + 1
+            line_feed = text.rfind(b"\n", lowest, max(lowest, start - 1))
+            start = max(lowest, line_feed + 1)
+            line_feed = text.find(b"\n", stop, highest)
+            stop = highest if line_feed < 0 else line_feed + 1
         return start, stop
 
     def _judge(self, piece: bytes, begin: int) -> Iterator[Span]:
+        """Yields the secrets of a piece, from this place on."""
         for match in self.pattern.finditer(piece, begin):
-            name = match[self.name].decode("utf-8", "replace") if self.name else ""
+            name = ""
+            if self.name:
+                name = match[self.name].decode("utf-8", "replace")
             for start, end in self._find_values(piece, match):
                 value = piece[start:end]
-                kind = names.kind(name) or self.kind
-                if not kind and names.weak(name) and values.is_weak_secret(value, name):
-                    kind = "key"
+                kind = self._find_kind(name, value)
                 if kind and self.judge(value, kind):
                     yield Span(start, end, kind)
 
+    def _find_kind(self, name: str, value: bytes) -> str:
+        """Returns the kind that the name promises, or else the row's; empty for a value that is not secret."""
+        kind = names.kind(name) or self.kind
+        if kind:
+            return kind
+        if names.weak(name) and values.is_weak_secret(value, name):
+            return "key"
+        return ""
+
     def _find_values(self, piece: bytes, match: linear.Match) -> Iterator[tuple[int, int]]:
+        """Yields the places of the values in a match."""
         for group in self.values:
             start, end = match.span(group)
             if start < 0:
@@ -134,7 +147,8 @@ class Row:
 def _place(span: Span, before: int, start: int) -> Span:
     """Returns a piece's span as a span of the text; one at the start of a cut piece may begin before it."""
     at = span.start + before
-    return Span(at, span.end + before, span.kind, begins_before=0 < start == at)
+    is_cut = 0 < start == at
+    return Span(at, span.end + before, span.kind, begins_before=is_cut)
 
 
 def build(pattern: str) -> linear.Pattern:
@@ -145,7 +159,8 @@ def build(pattern: str) -> linear.Pattern:
 def _insert_parts(pattern: str) -> str:
     """Returns the pattern with its parts (`(?&part)`) inserted; a part may name those below it."""
     for name, part in _PARTS.items():
-        pattern = pattern.replace(f"(?&{name})", f"(?:{part})")
+        mark = f"(?&{name})"
+        pattern = pattern.replace(mark, f"(?:{part})")
     return pattern
 
 
@@ -154,11 +169,12 @@ def _read_row(data: dict[str, Any]) -> Row:
     probes = [probe] if isinstance(probe, str) else probe
     pattern = build(data["pattern"])
     groups = pattern.groupindex
+    values = [number for group, number in groups.items() if group.startswith(b"value")]
     return Row(
         id=data["id"],
         probes=tuple(_read_probe(data, each) for each in probes),
         pattern=pattern,
-        values=tuple(number for group, number in groups.items() if group.startswith(b"value")),
+        values=tuple(values),
         each=build(data["each"]) if "each" in data else None,
         name=groups.get(b"name", 0),
         kind=data.get("kind", ""),
@@ -182,35 +198,42 @@ def _read_probe(data: dict[str, Any], pattern: str) -> Probe:
 
 
 def _read_probes(data: dict[str, Any]) -> Iterator[Probe]:
+    """Yields the probes of a list of words, each of which looks for several."""
     words = _LISTS[data.get("of", "")]
     for at in range(0, len(words), _AT_ONCE):
-        some = "|".join(words[at : at + _AT_ONCE])
-        pattern = data["pattern"].replace("(?&of)", f"(?:{some})")
+        some = words[at : at + _AT_ONCE]
+        choice = f"(?:{'|'.join(some)})"
+        pattern = data["pattern"].replace("(?&of)", choice)
         yield _read_probe(data, pattern)
 
 
 def _hide() -> Iterator[str]:
     """Yields the words that rules look for, as they appear in base64."""
-    words = _in_cases(names.HIDDEN["any_case"])
-    exact = names.HIDDEN["exact"].split()
-    wide = ("\0".join(word) for word in _in_cases(names.HIDDEN["wide"]))
-    for word in dict.fromkeys([*words, *exact, *wide]):
-        for piece in masking.alignments(word.encode()):
-            if len(piece) >= _MIN_PIECE:
-                yield piece.decode().replace("+", r"\+")
+    words = [
+        *_in_cases(names.HIDDEN["any_case"]),
+        *names.HIDDEN["exact"].split(),
+        *("\0".join(word) for word in _in_cases(names.HIDDEN["wide"])),
+    ]
+    for word in dict.fromkeys(words):
+        pieces = masking.alignments(word.encode())
+        long = [piece.decode() for piece in pieces if len(piece) >= _MIN_PIECE]
+        yield from (piece.replace("+", r"\+") for piece in long)
 
 
 def _in_cases(words: str) -> Iterator[str]:
+    """Yields each word in small letters, in capitals, and with a capital."""
     for word in words.split():
-        yield from (word.lower(), word.upper(), word.title())
+        yield word.lower()
+        yield word.upper()
+        yield word.title()
 
 
 _STEM: Final = "(?&names)"
 """The beginning that more than twenty probes share; the scanner combines these."""
 _AT_ONCE: Final = 12
 """Words of a list in one probe."""
+# Shorter pieces of base64 would appear everywhere by chance.
 _MIN_PIECE: Final = 4
-"""Shorter pieces of base64 would appear everywhere by chance."""
 _LISTS: Final[dict[str, list[str]]] = {
     "": [""],
     "hidden": list(_hide()),

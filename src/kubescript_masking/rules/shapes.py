@@ -9,7 +9,7 @@ from typing import Final
 
 import msgspec
 
-from kubescript_masking.rules import values
+from kubescript_masking.rules import randomness
 from kubescript_masking.rules.probes import Probe, RuleError
 from kubescript_masking.text import linear
 from kubescript_masking.text.spans import Span
@@ -19,11 +19,12 @@ __all__ = ["Rule", "build", "load_shipped"]
 
 _FILES: Final = ("shapes.toml", "own_shapes.toml")
 _BACK: Final = 400
+# A token may lie across both.
 _OVERLAP: Final = 512
-"""Bytes that are read again with the next part of a text: a token may lie across both."""
+"""Bytes that are read again with the next part of a text."""
 _AHEAD: Final = 2_048
 _BLANK: Final = 8
-"""This many equal letters at the end mark a dummy, not a token."""
+"""Letters at a token's end that are all equal in a dummy."""
 _TAIL: Final = 200
 _LETTERS: Final = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_"
 _ESCAPES: Final = frozenset({b"\\n", b"\\r", b"\\t"})
@@ -49,26 +50,41 @@ class Rule:
         start = max(0, done - _OVERLAP, end - _BACK)
         stop = min(len(text), end + _AHEAD)
         found = list(self._find_tokens(text, start, stop))
-        return found, stop if stop == len(text) else stop - _OVERLAP
+        is_whole = stop == len(text)
+        return found, stop if is_whole else stop - _OVERLAP
 
     def _find_tokens(self, text: bytes, start: int, stop: int) -> Iterator[Span]:
         for match in self._regex.finditer(text, start, stop):
-            has_group = bool(self._regex.groups) and match.start(1) >= 0
-            first, last = match.span(1 if has_group else 0)
+            first, last = match.span(self._find_group(match))
             if self._bounded and not _is_apart(text, first):
                 continue
             token = text[first:last]
-            is_blank = len(set(token[-_BLANK:].lower())) == 1  # ghp_xxxxxxxx
-            if not is_blank and values.entropy(token) >= self._entropy:
-                yield Span(first, _follow(text, last), self.id)
+            if not _is_dummy(token) and randomness.entropy(token) >= self._entropy:
+                end = _follow(text, last)
+                yield Span(first, end, self.id)
+
+    def _find_group(self, match: linear.Match) -> int:
+        """Returns the group that is the token: the first, or else the whole match."""
+        if self._regex.groups > 0 and match.start(1) >= 0:
+            return 1
+        return 0
+
+
+def _is_dummy(token: bytes) -> bool:
+    """Says whether a token ends with one letter again and again: `ghp_xxxxxxxx`."""
+    tail = token[-_BLANK:]
+    letters = set(tail.lower())
+    return len(letters) == 1
 
 
 def load_shipped() -> list[Rule]:
     """Returns the rules that come with kubescript."""
     rules: list[Rule] = []
     for name in _FILES:
-        data = tomllib.loads(Path(__file__).with_name(name).read_text("utf-8"))
-        rules += [Rule(msgspec.convert({"bounded": True, **each}, masking.Rule)) for each in data["rules"]]
+        text = Path(__file__).with_name(name).read_text("utf-8")
+        for each in tomllib.loads(text)["rules"]:
+            told = msgspec.convert({"bounded": True, **each}, masking.Rule)
+            rules.append(Rule(told))
     return rules
 
 
@@ -88,11 +104,14 @@ def build(regex: str, setting: str) -> linear.Pattern:
 
 def _is_apart(text: bytes, start: int) -> bool:
     """Says whether no letter stands before a token, except that of an escape."""
-    before = text[max(0, start - 2) : start]
-    return not before[-1:].isalnum() or before in _ESCAPES
+    low = max(0, start - 2)
+    before = text[low:start]
+    last = before[-1:]
+    return before in _ESCAPES or not last.isalnum()
 
 
 def _follow(text: bytes, stop: int) -> int:
     """Returns where the letters behind a token end."""
     tail = text[stop : stop + _TAIL]
-    return stop + len(tail) - len(tail.lstrip(_LETTERS))
+    behind = tail.lstrip(_LETTERS)
+    return stop + len(tail) - len(behind)

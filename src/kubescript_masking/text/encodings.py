@@ -18,6 +18,7 @@ __all__ = ["Run", "Runs", "encode", "is_text", "lines", "percent", "unbase64", "
 _B64: Final = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
 _BACK: Final = 65_536
 """Bytes before a place in which a run of base64 may begin."""
+_TO_STANDARD: Final = bytes.maketrans(b"-_", b"+/")
 _RUN: Final = linear.build(rb"[A-Za-z0-9+/_-]{8,}={0,2}")
 _LETTERS: Final = linear.build(rb"[A-Za-z0-9+/]*")
 _WRAPPED: Final = linear.build(rb"(?:[A-Za-z0-9+/]{60,}(?:\r?\n|\\n)[ \t]*)+[A-Za-z0-9+/]+={0,2}")
@@ -26,8 +27,9 @@ _MIN_RUN: Final = 12
 _MIN_TEXT: Final = 6
 _MOST_FAILURES: Final = 32
 """Failed attempts after which a run of base64 is skipped."""
+# Helm releases are below 2 MB.
 _MAX_BYTES: Final = 16 * 1024 * 1024
-"""Bytes one gzip may unfold to. Helm releases are below 2 MB; a larger value is masked as a whole."""
+"""Bytes one gzip may unfold to; a larger value is masked as a whole."""
 _PACKED: Final = {"gzip": 31, "zlib": 15}
 """zlib's `wbits` for each format."""
 _PERCENT: Final = linear.build(rb"%[0-9A-Fa-f]{2}")
@@ -38,9 +40,13 @@ _OF_QUOTED: Final = bytes(set(range(256)) - set(b" \t\n\r\f\v\"'`<>&;\\"))
 _QUOTED_BACK, _QUOTED_BYTES = 4_096, 16_384
 _QUOTED_TWICE: Final = 4
 _TEXT: Final = bytes(range(32, 127)) + b"\t\r\n\x1b"
+_NOT_ODD: Final = _TEXT + bytes(range(128, 256))
+"""What may stand in a text: the printed characters, and all bytes of longer characters."""
 _SAMPLE: Final = 4096
+# Looked up here, since a locked-down masker can no longer import codecs.
 _WIDE: Final = tuple(codecs.lookup(charset).name for charset in ("utf-16-le", "utf-16-be"))
-"""Looked up here, since a locked-down masker can no longer import codecs."""
+_Unfolded = tuple[bytes | None, str]
+"""A decoded text, or None when it would be too long to judge; and its form."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +73,8 @@ class Runs:
         """Returns the run around a place; one without text, which tells how far was read, when it cannot be decoded."""
         at = end - 3  # inside the run for every probe
         low = max(0, at - _BACK)
-        start = longest = low + len(self._text[low:at].rstrip(_B64))
+        before = self._text[low:at].rstrip(_B64)
+        start = longest = low + len(before)
         for pattern in (_WRAPPED, _RUN):
             run = pattern.match(self._text, start)
             if run is None or len(run[0]) < _MIN_RUN:
@@ -76,23 +83,31 @@ class Runs:
             bare = run[0].replace(b"\\n", b"").translate(None, _BLANKS)
             found = unfold(bare)
             if found is not None:
-                return Run(run.start(), run.end(), *found)
+                text, form = found
+                return Run(run.start(), run.end(), text, form)
+        read = self._skip(start, longest)
+        return Run(read, read, b"")
+
+    def _skip(self, start: int, longest: int) -> int:
+        """Returns how far a run is skipped that cannot be decoded; `longest`: where it ends."""
         # Attack: an attacker sends 128 KB that look like base64 but are not. They took 8.7 s when each hit began anew.
         self._failures[longest] += 1
+        if self._failures[longest] >= _MOST_FAILURES:
+            return longest
         letters = _LETTERS.match(self._text, start)
-        same = letters.end() if letters is not None else start  # hits up to here begin where this one does
-        read = longest if self._failures[longest] >= _MOST_FAILURES else same
-        return Run(read, read, b"")
+        return letters.end() if letters is not None else start  # hits up to here begin where this one does
 
 
 def percent(text: bytes, end: int) -> Run | None:
-    """Returns the percent-encoded run around a place. Its beginning is found backwards: a pattern search would start
-    anew at each byte."""
+    """Returns the percent-encoded run around a place."""
+    # Its beginning is found backwards: a pattern search would start anew at each byte.
     low = max(0, end - _QUOTED_BACK)
-    start = low + len(text[low:end].rstrip(_OF_QUOTED))
+    before = text[low:end].rstrip(_OF_QUOTED)
+    start = low + len(before)
     for broken in _NOT_QUOTED.finditer(text, start, end):
         start = broken.start() + 1
-    run = _QUOTED.match(text, start, min(len(text), start + _QUOTED_BYTES))
+    limit = min(len(text), start + _QUOTED_BYTES)
+    run = _QUOTED.match(text, start, limit)
     if run is None:
         return None
     plain = run[0]
@@ -105,7 +120,9 @@ def percent(text: bytes, end: int) -> Run | None:
 
 def lines(text: bytes) -> bytes:
     r"""Returns the text with a line break in place of each `\n`; every byte stays where it is."""
-    return text.replace(b"\\n", b"\n ").replace(b'\\"', b' "') if b"\\n" in text else text
+    if b"\\n" not in text:
+        return text
+    return text.replace(b"\\n", b"\n ").replace(b'\\"', b' "')
 
 
 def encode(text: bytes, form: str) -> bytes:
@@ -114,17 +131,21 @@ def encode(text: bytes, form: str) -> bytes:
         return _quote(text)
     if form in _PACKED:
         packer = zlib.compressobj(9, zlib.DEFLATED, _PACKED[form])
-        return base64.b64encode(packer.compress(text) + packer.flush())
-    return base64.b64encode(text.decode("utf-8", "replace").encode(form or "utf-8"))
+        packed = packer.compress(text) + packer.flush()
+        return base64.b64encode(packed)
+    charset = form or "utf-8"
+    written = text.decode("utf-8", "replace").encode(charset)
+    return base64.b64encode(written)
 
 
 def unbase64(run: bytes) -> bytes | None:
     """Decodes the standard or the URL alphabet, padded or not; None when it is not base64."""
-    bare = run.rstrip(b"=").translate(bytes.maketrans(b"-_", b"+/"))
+    bare = run.rstrip(b"=").translate(_TO_STANDARD)
     if len(bare) % 4 == 1:
         return None
+    padding = b"=" * (-len(bare) % 4)
     try:
-        return base64.b64decode(bare + b"=" * (-len(bare) % 4), validate=True)
+        return base64.b64decode(bare + padding, validate=True)
     except (binascii.Error, ValueError):
         return None
 
@@ -132,32 +153,47 @@ def unbase64(run: bytes) -> bytes | None:
 def is_text(data: bytes) -> bool:
     """Says whether data is UTF-8 with hardly a control character, judged by its beginning."""
     sample = data[:_SAMPLE]
+    # A sample may end within a character.
     is_whole = len(data) <= _SAMPLE
     try:
         sample.decode("utf-8", "strict" if is_whole else "ignore")
     except UnicodeDecodeError:
         return False
-    odd = len(sample.translate(None, _TEXT + bytes(range(128, 256))))
-    letters = len(sample) - len(sample.translate(None, _TEXT))
-    return odd * 50 <= len(sample) and letters * 2 >= len(sample)
+    odd = sample.translate(None, _NOT_ODD)
+    if len(odd) * 50 > len(sample):
+        return False
+    unprinted = sample.translate(None, _TEXT)
+    printed = len(sample) - len(unprinted)
+    return printed * 2 >= len(sample)
 
 
-def unfold(run: bytes) -> tuple[bytes | None, str] | None:
+def unfold(run: bytes) -> _Unfolded | None:
     """Returns the text in a run of base64, and its form; None when it holds no text."""
     data = unbase64(run)
     if data is None or len(data) < _MIN_TEXT:
         return None
     if data.startswith(b"\x1f\x8b"):
         return _unpack(data, "gzip")
-    may_be_zlib = data.startswith(b"x") and int.from_bytes(data[:2]) % 31 == 0
-    if may_be_zlib and (unpacked := _unpack(data, "zlib")):  # a plain text may begin like this too
-        return unpacked
-    if charset := _find_utf16(data):
+    if _may_be_zlib(data):
+        unpacked = _unpack(data, "zlib")
+        if unpacked is not None:  # a plain text may begin like zlib too
+            return unpacked
+    charset = _find_utf16(data)
+    if charset:
         return data.decode(charset).encode(), charset
     return (data, "") if is_text(data) else None
 
 
-def _unpack(data: bytes, form: str) -> tuple[bytes | None, str] | None:
+def _may_be_zlib(data: bytes) -> bool:
+    """Says whether data begins with zlib's header, which is a multiple of 31."""
+    header = data[:2]
+    number = int.from_bytes(header)
+    return header.startswith(b"x") and number % 31 == 0
+
+
+def _unpack(data: bytes, form: str) -> _Unfolded | None:
+    """Returns the unpacked text, and its form; None when it holds no text."""
+    # Attack: an attacker packs a gigabyte of zeros into a few kilobytes. It is not unpacked into memory, but masked.
     unpacker = zlib.decompressobj(_PACKED[form])
     try:
         text = unpacker.decompress(data, _MAX_BYTES)
@@ -166,7 +202,9 @@ def _unpack(data: bytes, form: str) -> tuple[bytes | None, str] | None:
     is_cut = not unpacker.eof and len(text) >= _MAX_BYTES
     if unpacker.unconsumed_tail or is_cut:
         return None, form
-    return (text, form) if is_text(text) else None
+    if not is_text(text):
+        return None
+    return text, form
 
 
 def _find_utf16(data: bytes) -> str:
@@ -174,22 +212,28 @@ def _find_utf16(data: bytes) -> str:
     if len(data) % 2 or len(data) < 12:
         return ""
     half = len(data) // 2
-    for charset, zeros in zip(_WIDE, (data[1::2], data[0::2]), strict=True):
-        if zeros.count(0) * 10 >= half * 9:
-            try:
-                data.decode(charset)
-            except UnicodeDecodeError:
-                return ""
-            return charset
+    high_bytes = (data[1::2], data[0::2])
+    for charset, zeros in zip(_WIDE, high_bytes, strict=True):
+        if zeros.count(0) * 10 < half * 9:
+            continue
+        try:
+            data.decode(charset)
+        except UnicodeDecodeError:
+            return ""
+        return charset
     return ""
 
 
 def _quote(text: bytes) -> bytes:
     """Percent-encodes a text, except for its masks."""
     parts, done = [], 0
-    for match in spans.PLACEHOLDER.finditer(text):
-        before = urllib.parse.quote_from_bytes(text[done : match.start()])
-        parts += [before.encode(), match[0]]
-        done = match.end()
-    rest = urllib.parse.quote_from_bytes(text[done:])
-    return b"".join([*parts, rest.encode()])
+    for mask in spans.PLACEHOLDER.finditer(text):
+        before = text[done : mask.start()]
+        parts += [_quote_plain(before), mask[0]]
+        done = mask.end()
+    return b"".join([*parts, _quote_plain(text[done:])])
+
+
+def _quote_plain(text: bytes) -> bytes:
+    """Percent-encodes a part without masks."""
+    return urllib.parse.quote_from_bytes(text).encode()

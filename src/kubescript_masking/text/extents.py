@@ -30,6 +30,8 @@ _AHEAD: Final = 8_192
 _BLOCK_BYTES: Final = 65_536
 _LEAD_BYTES: Final = 200
 """Bytes between a sign and its value that are read."""
+_LINE_BYTES: Final = 402
+"""Bytes of a line that are searched for a quote inside a value."""
 _QUOTES: Final = (b'"', b"'", b"`")
 _PAIRS: Final = {b")": b"(", b"}": b"{", b"]": b"["}
 _PHRASE: Final = linear.build(rb"([A-Za-z\x80-\xff]{2,}(?: [A-Za-z\x80-\xff]{2,}){3,})[ \t]*(?:[\r\n\"'`)\]};,\\]|\z)")
@@ -89,19 +91,21 @@ _QUOTE_INSIDE: Final = linear.build(
 def beginning(text: bytes, at: int) -> int:
     """Returns where a value begins, given the place behind its sign: after `string(12) `, `!!str `, `str = Field(`."""
     near = text[at : at + _LEAD_BYTES]
-    if (group := _GROUP.match(near)) is not None:
+    group = _GROUP.match(near)
+    if group is not None:
         return at + group.end() - 1
     near = near.partition(b"\n")[0]
-    lead = None
     if near[:1] in _QUOTES:
         return at
+    lead = None
     if any(quote in near for quote in _QUOTES):
         lead = _IN_FRONT.match(near)
         # Attack: in `password=hunter2 | ua= "curl"`, the password poses as a type annotation of the quoted value.
         if lead is not None and lead[2] and text[max(0, at - 2) : at].strip() != b":":
             lead = None
     word = near.partition(b" ")[0]
-    if lead is None and (near[:1] in _MARKS or word.endswith((b":", b"="))):
+    may_lead = near[:1] in _MARKS or word.endswith((b":", b"="))
+    if lead is None and may_lead:
         lead = _YAML_LEAD.match(near)
     return at if lead is None else at + lead.end(1)
 
@@ -110,15 +114,19 @@ def extent(text: bytes, at: int, *, whole_line: bool = False) -> tuple[int, int]
     """Returns where the value that begins at `at` begins and ends, without its quotes."""
     limit = min(len(text), at + _AHEAD)
     first = text[at : at + 1]
-    mark = _OPENING.match(text, at, limit) if first in _OPENERS else None
-    if mark is not None:
-        return mark.end(), _find_closing(text, mark.end(), mark[0], limit)
-    block = _BLOCK.match(text, at, limit) if first in _BLOCKS else None
-    if block is not None:
-        return _find_block(text, at, block.end())
-    line = _cut_comment(text[at:limit]) if whole_line else b""
-    if line:
-        return at, at + len(line.rstrip(b","))
+    if first in _OPENERS:
+        mark = _OPENING.match(text, at, limit)
+        if mark is not None:
+            start = mark.end()
+            return start, _find_closing(text, start, mark[0], limit)
+    elif first in _BLOCKS:
+        block = _BLOCK.match(text, at, limit)
+        if block is not None:
+            return _find_block(text, at, block.end())
+    if whole_line:
+        line = _cut_comment(text[at:limit])
+        if line:
+            return at, at + len(line.rstrip(b","))
     stop = _find_bare_end(text, at, limit)
     return at, _find_unclosed(text, at, stop)
 
@@ -129,19 +137,23 @@ def unquote(text: bytes, at: int) -> int:
     end = passphrase(text, at)
     if end >= 0 and text[end : end + 1] in b"\r\n":
         return end
-    line = text[at : at + 402].partition(b"\n")[0]
-    has_quote = any(quote in line for quote in _QUOTES)
-    inner = _QUOTE_INSIDE.match(line) if has_quote else None
+    line = text[at : at + _LINE_BYTES].partition(b"\n")[0]
+    if not any(quote in line for quote in _QUOTES):
+        return at
+    inner = _QUOTE_INSIDE.match(line)
     return at if inner is None else at + inner.end(1)
 
 
 def passphrase(text: bytes, at: int) -> int:
     """Returns where the passphrase that begins here ends: four words or more, not a sentence; -1 when there is none."""
-    has_words = not text[at : at + 2].strip(_OF_WORDS)
-    phrase = _PHRASE.match(text, at, at + _PHRASE_BYTES) if has_words else None
+    begins_like_word = not text[at : at + 2].strip(_OF_WORDS)
+    if not begins_like_word:
+        return -1
+    phrase = _PHRASE.match(text, at, at + _PHRASE_BYTES)
     if phrase is None:
         return -1
-    is_sentence = not OF_SENTENCES.isdisjoint(phrase[1].lower().split())
+    words = phrase[1].lower().split()
+    is_sentence = not OF_SENTENCES.isdisjoint(words)
     return -1 if is_sentence else phrase.end(1)
 
 
@@ -153,30 +165,40 @@ def is_passphrase(value: bytes) -> bool:
 def end_of_word(text: bytes, start: int, stop: int) -> int:
     """Returns where the word that begins at `start` ends."""
     word = _WORD.match(text, start, stop)
-    return word.end() if word is not None else stop
+    if word is None:
+        return stop
+    return word.end()
 
 
 def _cut_comment(text: bytes) -> bytes:
     """Returns the line up to a comment or its end, without trailing blanks."""
     line = text.partition(b"\n")[0]
-    return line.partition(b" #")[0].partition(b"\t#")[0].rstrip()
+    for sign in (b" #", b"\t#"):
+        line = line.partition(sign)[0]
+    return line.rstrip()
 
 
 def _find_bare_end(text: bytes, at: int, limit: int) -> int:
     """Returns the end of a value without quotes: at a blank, a quote, or the beginning of another pair (`&name=`)."""
     found = _BARE.match(text, at, limit)
     stop = at if found is None else found.end()
-    if text[stop : stop + 1] == b"=":
-        return max(text.rfind(sign, at, stop) for sign in (b"&", b";", b","))
-    return stop
+    is_other_name = text[stop : stop + 1] == b"="
+    if not is_other_name:
+        return stop
+    return max(text.rfind(sign, at, stop) for sign in (b"&", b";", b","))
 
 
 def _find_unclosed(text: bytes, at: int, stop: int) -> int:
     """Returns a bare value's end without the closing brackets and punctuation that belong to the text around it."""
-    while stop > at and (last := text[stop - 1 : stop]) in b")}].,;":
-        opens = _PAIRS.get(last)
-        if opens is not None and text.count(opens, at, stop) >= text.count(last, at, stop):
+    while stop > at:
+        last = text[stop - 1 : stop]
+        if last not in b")}].,;":
             break
+        opening = _PAIRS.get(last)
+        if opening is not None:
+            is_paired = text.count(opening, at, stop) >= text.count(last, at, stop)
+            if is_paired:
+                break
         stop -= 1
     return stop
 
@@ -185,7 +207,8 @@ def _find_closing(text: bytes, start: int, mark: bytes, limit: int) -> int:
     """Returns the end of a quoted value; if the quote is never closed, the end of its line."""
     if mark in _BODIES:
         body = _BODIES[mark].match(text, start, limit)
-        found = body.end() if body is not None and text.startswith(mark, body.end()) else -1
+        end = -1 if body is None else body.end()
+        found = end if end >= 0 and text.startswith(mark, end) else -1
     else:
         found = text.find(mark, start, limit)
     if 0 <= found < limit:
@@ -197,7 +220,8 @@ def _find_closing(text: bytes, start: int, mark: bytes, limit: int) -> int:
 def _find_block(text: bytes, at: int, start: int) -> tuple[int, int]:
     """Returns the extent of a YAML block scalar: the lines that are indented deeper than its key."""
     above = text.rfind(b"\n", max(0, at - BACK), at)
-    indent = _count_blanks(text[above + 1 : at])
+    key_line = text[above + 1 : at]
+    indent = _count_blanks(key_line)
     stop = start
     limit = min(len(text), start + _BLOCK_BYTES)
     while stop < limit:
@@ -208,9 +232,11 @@ def _find_block(text: bytes, at: int, start: int) -> tuple[int, int]:
         stop = end
     body = text[start:stop]
     last = start + len(body.rstrip())
-    first = start + len(body) - len(body.lstrip())
+    first = stop - len(body.lstrip())
     return first, max(first, last)
 
 
 def _count_blanks(line: bytes) -> int:
-    return len(line) - len(line.lstrip(b" "))
+    """Returns the number of blanks at a line's beginning."""
+    bare = line.lstrip(b" ")
+    return len(line) - len(bare)

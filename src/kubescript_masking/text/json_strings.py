@@ -46,11 +46,12 @@ _REVERSED: Final = linear.build(
     rb'(?s).*"(?:value|(message))"\s*:\s*"((?:[^"\\]|\\.)*)"\s*,\s*"(?:name|key|field)"\s*:\s*"\z'
 )
 _NUMBER: Final = linear.build(rb"([0-9]{4,20})[\s,}\]]")
+# Its token is meant to be published.
 _CHALLENGE: Final = linear.build(
     rb'"token"\s*:\s*"[\w-]{16,128}"\s*,[^{}]{0,300}"type"\s*:\s*"(?:http|dns|tls-alpn)-01"|'
     rb'"type"\s*:\s*"(?:http|dns|tls-alpn)-01"[^{}]{0,300}"token"\s*:'
 )
-"""An ACME challenge, whose token is meant to be published."""
+"""An ACME challenge."""
 _FLAG: Final = linear.build(rb"--?[A-Za-z0-9_.-]{1,80}")
 _ITEM: Final = linear.build(rb'(?s)\s*"((?:[^"\\]|\\.)*)"\s*,?')
 _NEXT_FLAG: Final = linear.build(rb'--?[a-z][a-z-]*["=]')
@@ -60,18 +61,21 @@ SAID: Final = "said"
 """The role of a message about a field's value: `Invalid value: "…"`."""
 BEHIND_RUN: Final = 2
 """Bytes behind a string that the probes of `_AT_END` read."""
+# What these look for ends with the string.
 _AT_END: Final = frozenset({"base64", "drawn", "ppp-secrets"})
-"""Probes that read the quote behind a string, because what they look for ends there."""
+"""Probes that read the quote behind a string."""
 _WINDOW: Final = 4_096
+# Otherwise an escape would seem to begin behind it; documents contain no zero bytes.
 _BACKSLASH: Final = b"\\\0"
-"""Replaces an escaped backslash, so that no escape seems to begin behind it; documents contain no zero bytes."""
+"""Replaces an escaped backslash."""
+# JSON writers use either small or capital digits throughout.
 _NEEDLESS: Final = {
     form.encode(): bytes([code])
     for code in range(0x20, 0x7F)
     for form in (f"\\u{code:04x}", f"\\u{code:04X}")
     if chr(code) not in '"\\'
 }
-"""Needless escapes and their characters. JSON writers use either small or capital digits throughout."""
+"""Needless escapes and their characters."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,9 +99,13 @@ def locate(data: bytes, hits: Iterable[tuple[str, int]]) -> Iterator[String]:
             continue
         read = quotes_only(data, done, end)
         last = read.rfind(b'"')
-        if read.count(b'"') % 2 == 0:  # not in a string, or just behind one
-            if probe not in _AT_END or last < max(0, len(read) - BEHIND_RUN):
-                yield from _number(data, end - 1)
+        is_inside = read.count(b'"') % 2 == 1
+        if not is_inside:
+            # What some probes look for ends with its string, so they read its quote.
+            is_just_behind = last >= max(0, len(read) - BEHIND_RUN)
+            is_of_string = is_just_behind and probe in _AT_END
+            if not is_of_string:
+                yield from _find_number(data, end - 1)
                 done = end
                 continue
             last = read.rfind(b'"', 0, last)
@@ -117,21 +125,26 @@ def _read(data: bytes, start: int) -> Iterator[String]:
         return
     low = max(0, start - _FAR_BACK)
     before = _REVERSED.match(data[low:start])
-    if before is not None:
-        role = "env-" if before[1] is None else SAID
-        name = text_of(data[start:end])
-        yield String(low + before.start(2), low + before.end(2), name, role)
+    if before is None:
+        return
+    is_message = before[1] is not None
+    value_start, value_end = before.span(2)
+    own_name = text_of(data[start:end])
+    yield String(low + value_start, low + value_end, own_name, SAID if is_message else "env-")
 
 
-def _number(data: bytes, start: int) -> Iterator[String]:
+def _find_number(data: bytes, start: int) -> Iterator[String]:
     """Yields the number that begins here, if it is a member's value."""
     head = data[max(0, start - _BACK) : start].rstrip(_BLANK)
     if not head.endswith(b":"):
         return
     number = _NUMBER.match(data, start)
-    if number is not None:
-        name, _ = _find_by_key(data, head[:-1].rstrip(_BLANK), start)
-        yield String(*number.span(1), name, NUMBER)
+    if number is None:
+        return
+    key = head[:-1].rstrip(_BLANK)
+    name, _ = _find_by_key(data, key, start)
+    first, last = number.span(1)
+    yield String(first, last, name, NUMBER)
 
 
 def _find_name(data: bytes, head: bytes, start: int, end: int) -> tuple[str, str]:
@@ -139,12 +152,14 @@ def _find_name(data: bytes, head: bytes, start: int, end: int) -> tuple[str, str
     before = head[:-1].rstrip(_BLANK)
     if head.endswith(b":"):
         return _find_by_key(data, before, start)
-    if head.endswith(b","):
-        flag, _ = _last_string(before)
-        is_key = data[end + 1 : end + 8].lstrip(_BLANK).startswith(b":")
-        is_flag = not is_key and _FLAG.fullmatch(flag) is not None
-        if is_flag and not _NEXT_FLAG.match(data, start, end + 1):
-            return text_of(flag), "flag-"
+    if not head.endswith(b","):
+        return "", ""
+    flag, _ = _last_string(before)
+    behind = data[end + 1 : end + 8].lstrip(_BLANK)
+    is_key = behind.startswith(b":")
+    is_flag = not is_key and _FLAG.fullmatch(flag) is not None
+    if is_flag and not _NEXT_FLAG.match(data, start, end + 1):
+        return text_of(flag), "flag-"
     return "", ""
 
 
@@ -158,26 +173,28 @@ def items(data: bytes, place: int) -> Iterator[String]:
 def _find_by_key(data: bytes, head: bytes, start: int) -> tuple[str, str]:
     """Returns the key, or the name beside a generic key, and the role; both empty for an ACME challenge's token."""
     key, place = _last_string(head)
-    if not key:
-        return "", ""
-    if key == b"token" and _is_challenge(data, start):
+    if not key or (key == b"token" and _is_challenge(data, start)):
         return "", ""
     if not is_holder(key):
         return text_of(key), ""
     above = head[:place].rstrip(_BLANK)
     if above.endswith(b","):
-        members = above[above.rfind(b"{") + 1 :]
-        beside = [match[2] for match in _BESIDE.finditer(members) if _is_name(match)]
+        object_start = above.rfind(b"{") + 1
+        beside = [match[2] for match in _BESIDE.finditer(above[object_start:]) if _is_name(match)]
         if beside:
             return text_of(beside[-1]), "env-"
     if above.endswith(b"{"):
-        parent, _ = _last_string(above[:-1].rstrip(_BLANK).removesuffix(b":"))
+        parent_head = above[:-1].rstrip(_BLANK).removesuffix(b":")
+        parent, _ = _last_string(parent_head)
         key = parent or key
     return text_of(key), ""
 
 
 def _is_challenge(data: bytes, start: int) -> bool:
-    near = data[max(0, start - _BACK) : start + _BACK]
+    """Says whether the value that begins here belongs to an ACME challenge."""
+    low = max(0, start - _BACK)
+    high = start + _BACK
+    near = data[low:high]
     return _CHALLENGE.search(near) is not None
 
 
@@ -188,7 +205,8 @@ def is_holder(key: bytes) -> bool:
 
 def _is_name(match: linear.Match) -> bool:
     """Says whether a key's value names another value; that of `type` does so only when it begins with `password`."""
-    return not match[1] or match[2].startswith(b"password")
+    is_type, value = match[1], match[2]
+    return not is_type or value.startswith(b"password")
 
 
 def _last_string(head: bytes) -> tuple[bytes, int]:
@@ -197,14 +215,18 @@ def _last_string(head: bytes) -> tuple[bytes, int]:
     if not head.endswith(b'"'):
         return b"", 0
     begin = quotes_only(head, 0, len(head) - 1).rfind(b'"')
-    return (head[begin + 1 : -1], begin) if begin >= 0 else (b"", 0)
+    if begin < 0:
+        return b"", 0
+    return head[begin + 1 : -1], begin
 
 
 def end_of(data: bytes, start: int) -> int:
     """Returns where the string whose content begins at `start` ends."""
     end = data.find(b'"', start)
-    if end <= start or data[end - 1 : end] != b"\\":
-        return end if end >= 0 else len(data)
+    if end < 0:
+        return len(data)
+    if end == start or data[end - 1 : end] != b"\\":
+        return end
     size = _WINDOW
     while True:
         found = quotes_only(data, start, start + size).find(b'"')
@@ -246,10 +268,13 @@ def unescape(raw: bytes) -> bytes | None:
 
 def escape(content: bytes) -> bytes:
     """Returns the bytes of a string with this content."""
-    return orjson.dumps(content.decode("utf-8", "replace"))[1:-1]
+    text = content.decode("utf-8", "replace")
+    return orjson.dumps(text)[1:-1]
 
 
 def text_of(raw: bytes) -> str:
     """Returns a name without its escapes."""
     content = unescape(raw)
-    return (content if content is not None else raw).decode("utf-8", "replace")
+    if content is None:
+        content = raw
+    return content.decode("utf-8", "replace")

@@ -59,14 +59,16 @@ class Pattern(Protocol):
 def build(pattern: bytes) -> Pattern:
     r"""Returns the pattern over bytes, with upper bounds of 60 or more removed. Raises PatternError for what RE2 lacks.
 
-    Callers bound the text instead. Bounds in a pattern copy its parts, which makes RE2's automaton too large to be
-    kept: `pypi-[\w-]{50,1000}` cost 50 µs a byte.
+    Callers bound the text instead.
     """
-    # Backtracking patterns, one of them cubic in its blanks, took 5.6 s for 600 blanks in a line of a Secret.
+    # Bounds in a pattern copy its parts, which makes RE2's automaton too large to be kept: `pypi-[\w-]{50,1000}` cost
+    # 50 µs a byte. Backtracking patterns, one of them cubic in its blanks, took 5.6 s for 600 blanks in a line of a
+    # Secret.
     options = re2.Options()
     options.encoding = re2.Options.Encoding.LATIN1
     options.log_errors = False
-    found: Pattern = re2.compile(_MANY.sub(rb"\1}", pattern), options)
+    bounded = _MANY.sub(rb"\1}", pattern)
+    found: Pattern = re2.compile(bounded, options)
     return found
 
 

@@ -20,9 +20,9 @@ from kubescript_masking.wire.masking import OPENING
 __all__ = ["PLACEHOLDER", "Masks", "Span", "apart", "apply", "clear_of_masks", "is_masked", "merge", "whole"]
 
 PLACEHOLDER: Final = linear.build(rb"\xc2\xabredacted:[a-z0-9-]{1,60}:[0-9a-f]{8}(?::[0-9]{1,12}B)?\xc2\xbb")
+# A value has the same mask in a variable and in a log.
 _WHERE: Final = ("env-", "flag-", "url-")
-"""Where a value stands is reported, but is not part of its mask: a value has the same mask in a variable and in a
-log."""
+"""Where a value stands, which is reported but is no part of its mask."""
 _KINDS: Final = ("password", "token", "key", "secret", "credential", "dsn")
 _DIGITS: Final = 4
 """Bytes of the hash in a mask."""
@@ -56,7 +56,9 @@ class Masks:
     """Makes one server's placeholders; without a key, each is random."""
 
     def __init__(self, key: bytes = b"") -> None:
-        self._key = hashlib.blake2b(key, digest_size=32).digest() if key else b""
+        self._key = b""
+        if key:
+            self._key = hashlib.blake2b(key, digest_size=32).digest()
 
     def __call__(self, kind: str, value: bytes, *, sized: bool = False) -> bytes:
         """Returns a value's placeholder."""
@@ -65,9 +67,12 @@ class Masks:
             kind = bare
         digits = self._digits(value).hex()
         size = f":{len(value)}B" if sized else ""
-        return f"«redacted:{kind}:{digits}{size}»".encode()
+        placeholder = f"«redacted:{kind}:{digits}{size}»"
+        return placeholder.encode()
 
     def _digits(self, value: bytes) -> bytes:
+        """Returns the digits of a value's mask."""
+        # Without a key they are drawn anew, so that a script cannot confirm a guess by comparing masks.
         if not self._key:
             return os.urandom(_DIGITS)
         return hashlib.blake2b(value, key=self._key, digest_size=_DIGITS).digest()
@@ -75,46 +80,54 @@ class Masks:
 
 def is_masked(value: bytes) -> bool:
     """Says whether a value consists of placeholders only, so that nothing is left to mask."""
-    return value.startswith(OPENING) and not PLACEHOLDER.sub(b"", value).strip(b" \t\r\n,;:/")
+    if not value.startswith(OPENING):
+        return False
+    rest = PLACEHOLDER.sub(b"", value)
+    return not rest.strip(b" \t\r\n,;:/")
 
 
 def merge(found: Iterable[Span]) -> list[Span]:
     """Returns the spans in order; overlapping ones become one, so that no end of either is left."""
     result: list[Span] = []
+    reached = 0
     for span in sorted(found, key=lambda one: (one.start, -one.end)):
-        if not result or span.start >= result[-1].end:
+        if not result or span.start >= reached:
             result.append(span)
-        elif span.end > result[-1].end:
+            reached = span.end
+        elif span.end > reached:
             result[-1] = replace(result[-1], end=span.end, replacement=None)
+            reached = span.end
     return result
 
 
 def whole(text: bytes, found: Iterable[Span]) -> list[Span]:
-    """Returns the spans in order, each extended to the end of its value: a rule reads a bounded piece, but the rest is
-    just as secret."""
+    """Returns the spans in order, each extended to the end of its value."""
+    # A rule reads a bounded piece of a value, but the rest is just as secret.
     result: list[Span] = []
     reach: dict[linear.Pattern, tuple[int, int]] = {}
     low = 0
     for each in merge(found):
-        span = _of_characters(text, each)
+        span = _cover_characters(text, each)
         if span.begins_before and low < span.start:  # read once, since the span before bounds it
             before = text[low : span.start].rstrip(_LETTERS)
             span = replace(span, start=low + len(before))
         if span.replacement is None:
-            span = replace(span, end=_end(text, span, reach))
+            end = _find_end(text, span, reach)
+            span = replace(span, end=end)
         result.append(span)
         low = span.end
     return merge(result)
 
 
-def _of_characters(text: bytes, span: Span) -> Span:
-    """Returns the span extended to whole UTF-8 characters: rules count bytes, and half a character left over makes the
-    whole answer unreadable."""
-    start, end = span.start, span.end
+def _cover_characters(text: bytes, span: Span) -> Span:
+    """Returns the span extended to whole UTF-8 characters; rules count bytes."""
     # Half a character made the decoding of a masked text raise, and the script's record said `calls: 0`.
-    while span.start - start < _MORE and start > 0 and _is_inner(text[start]):
+    start, end = span.start, span.end
+    first = max(0, start - _MORE)
+    last = min(len(text), end + _MORE)
+    while start > first and _is_inner(text[start]):
         start -= 1
-    while end - span.end < _MORE and end < len(text) and _is_inner(text[end]):
+    while end < last and _is_inner(text[end]):
         end += 1
     if start == span.start and end == span.end:
         return span
@@ -126,7 +139,7 @@ def _is_inner(code: int) -> bool:
     return code & 0xC0 == 0x80
 
 
-def _end(text: bytes, span: Span, reach: dict[linear.Pattern, tuple[int, int]]) -> int:
+def _find_end(text: bytes, span: Span, reach: dict[linear.Pattern, tuple[int, int]]) -> int:
     """Returns where a span's value ends. `reach` holds the last match, so that a run with a thousand spans is read
     once."""
     size = span.end - span.start
@@ -152,9 +165,9 @@ def clear_of_masks(text: bytes, found: Iterable[Span]) -> Iterator[Span]:
     end."""
     # Attack: an attacker writes thousands of placeholders beside thousands of secrets, to have each compared with all
     # others.
-    masked = list(PLACEHOLDER.finditer(text))
-    starts = [match.start() for match in masked]
-    ends = [match.end() for match in masked]
+    masks = [mask.span() for mask in PLACEHOLDER.finditer(text)]
+    starts = [start for start, _ in masks]
+    ends = [end for _, end in masks]
     for span in found:
         first = bisect.bisect_right(ends, span.start)
         last = bisect.bisect_left(starts, span.end) - 1
@@ -168,8 +181,8 @@ def clear_of_masks(text: bytes, found: Iterable[Span]) -> Iterator[Span]:
 
 
 def apart(found: Iterable[Span], others: Iterable[Span]) -> Iterator[Span]:
-    """Yields the spans that overlap none of the others. Attack: an attacker writes thousands of each, to have every one
-    compared with every other."""
+    """Yields the spans that overlap none of the others."""
+    # Attack: an attacker writes thousands of each, to have every one compared with every other.
     taken = merge(others)
     starts = [span.start for span in taken]
     ends = [span.end for span in taken]
@@ -186,7 +199,9 @@ def apply(text: bytes, found: list[Span], mask: Callable[[str, bytes], bytes]) -
     for span in found:
         new = span.replacement
         if new is None:
-            new = mask(span.kind, text[span.start : span.end])
+            value = text[span.start : span.end]
+            new = mask(span.kind, value)
         parts += [text[done : span.start], new]
         done = span.end
-    return b"".join([*parts, text[done:]])
+    rest = text[done:]
+    return b"".join([*parts, rest])

@@ -1,5 +1,4 @@
-"""The views of a text that are scanned: without invisible characters, and then with ASCII for full-width forms. Attack:
-an attacker logs in UTF-16, or puts a zero-width space, a bell or a colour between a name and its value.
+"""The views of a text that are scanned: without invisible characters, and then with ASCII for full-width forms.
 
 Where something is masked, the line or the string is written as its view shows it; all others stay as they were sent.
 """
@@ -15,8 +14,8 @@ __all__ = ["narrow", "view"]
 
 _COLOURS: Final = linear.build(rb"\x1b\[[0-9;:?]{0,40}[A-Za-z]")
 _CONTROLS: Final = bytes(set(range(32)) - set(b"\t\n\v\f\r\x1b"))
+# NUL is every other byte of ASCII in UTF-16; terminals do not show the others.
 _CONTROL: Final = linear.build(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
-"""NUL is every other byte of ASCII in UTF-16; terminals do not show the others."""
 _OVERSTRUCK: Final = b"\x08"
 _HIDDEN: Final = linear.build(
     # soft hyphens, joiners, direction marks, variation selectors, tags
@@ -31,15 +30,16 @@ _WIDE: Final = linear.build(rb"\xef\xbc[\x81-\xbf]|\xef\xbd[\x80-\x9e]")
 
 def view(text: bytes) -> bytes:
     """Returns the text as a reader sees it; the same object when nothing changes. Lines stay lines."""
+    # Attack: an attacker logs in UTF-16, or puts a zero-width space, a bell or a colour between a name and its value.
     if b"\x1b[" in text:
         text = _COLOURS.sub(b"", text)
     if _OVERSTRUCK in text:
         text = _strike_once(text)
     if _CONTROL.search(text) is not None:
         text = text.translate(None, _CONTROLS)
-    if text.isascii():
+    if text.isascii() or _HIDDEN.search(text) is None:
         return text
-    return _HIDDEN.sub(_show, text) if _HIDDEN.search(text) is not None else text
+    return _HIDDEN.sub(_show, text)
 
 
 def narrow(text: bytes) -> bytes:
@@ -51,19 +51,24 @@ def narrow(text: bytes) -> bytes:
 
 def _strike_once(text: bytes) -> bytes:
     r"""Removes the first of two equal characters in one place (`p\bp`, bold) and underlines (`_\bp`)."""
-    *parts, last = text.split(_OVERSTRUCK)
+    parts = text.split(_OVERSTRUCK)
     shown = []
-    for part, after in itertools.pairwise([*parts, last]):
+    for part, after in itertools.pairwise(parts):
         is_doubled = after and part[-1:] in {b"_", after[:1]}
         shown.append(part[:-1] if is_doubled else part)
-    return b"".join([*shown, last])
+    return b"".join([*shown, parts[-1]])
 
 
 def _show(found: linear.Match) -> bytes:
-    return b" " if found[1] is None else b""
+    """Returns what a reader sees of a sign: a blank, or nothing."""
+    is_hidden = found[1] is not None
+    return b"" if is_hidden else b" "
 
 
 def _narrow(wide: linear.Match) -> bytes:
+    """Returns the ASCII of a full-width form, which has three bytes."""
     _, high, low = wide[0]
+    # The second byte is 0xBC for `!` to `_`, and 0xBD for the rest.
     shift = 0x60 if high == 0xBC else 0x20
-    return bytes([low - shift])
+    code = low - shift
+    return bytes([code])

@@ -30,20 +30,26 @@ UNREADABLE: Final = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 """Errors that reading JSON raises."""
 
 
-class TooLargeError(ValueError):
-    """A part of a body is longer than can be held."""
+class ReasonError(ValueError):
+    """A body cannot be passed on; the reason is a word that the host recognises."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
         self.reason = reason
 
 
-class FlawError(ValueError):
+class TooLargeError(ReasonError):
+    """A part of a body is longer than can be held."""
+
+
+class FlawError(ReasonError):
     """A body is malformed or incomplete."""
 
     def __init__(self, reason: str, cause: BaseException | None = None) -> None:
         super().__init__(reason)
-        self.reason: str = "depth" if isinstance(cause, RecursionError) else reason
+        # msgspec reads to a limited depth, and valid JSON may be deeper.
+        if isinstance(cause, RecursionError):
+            self.reason = "depth"
 
 
 def _unique_fields(document: bytes) -> dict[str, msgspec.Raw]:
@@ -54,15 +60,20 @@ def _unique_fields(document: bytes) -> dict[str, msgspec.Raw]:
         raise FlawError("json", error) from None
     # Attack: a server sends a second `items`; one JSON reader takes the first, another one the second. Every byte
     # except blanks must belong to a field that was found; a key written with escapes counts as a second one.
-    expected = 2 + sum(_size(msgspec.json.encode(key)) + _size(value) + 2 for key, value in found.items())
-    if _size(document) != expected - bool(found):
+    expected = len(b"{}")
+    for key, value in found.items():
+        expected += _size(msgspec.json.encode(key)) + _size(value) + len(b":,")
+    if found:  # no comma stands behind the last one
+        expected -= 1
+    if _size(document) != expected:
         raise FlawError("list")
     return found
 
 
 def _size(text: bytes | msgspec.Raw) -> int:
     """Returns the number of bytes that are not blanks."""
-    return len(bytes(text).translate(None, _WHITE))
+    filled = bytes(text).translate(None, _WHITE)
+    return len(filled)
 
 
 class Cutter(Generic[_Item]):
@@ -111,14 +122,18 @@ class Cutter(Generic[_Item]):
             raise TooLargeError("part")
         if not self._mark and not self._is_whole:
             self._begin()
-        return [] if self._is_whole or not self._mark else self._cut()
+        if self._is_whole or not self._mark:
+            return []
+        return self._cut()
 
     def end(self) -> list[_Item]:
         """Returns the last items. Raises FlawError when the body was not a list."""
         opening = b"{" + self._opening if self._opening else b""
-        found = _unique_fields(opening + bytes(self._buffer))
+        rest = bytes(self._buffer)
+        found = _unique_fields(opening + rest)
         keys = [key for key in self._keys if key in found]
-        if len(keys) != 1 or not found.keys().isdisjoint(self.fields):
+        is_repeated = not found.keys().isdisjoint(self.fields)
+        if is_repeated or len(keys) != 1:
             raise FlawError("list")
         try:
             items = self._many(found[keys[0]])
@@ -130,25 +145,29 @@ class Cutter(Generic[_Item]):
 
     def _begin(self) -> None:
         """Finds the first item, or holds the list as a whole."""
-        found = [(place, text) for text in self._openings if (place := self._buffer.find(text)) >= 0]
+        places = [(self._buffer.find(text), text) for text in self._openings]
+        found = [(place, text) for place, text in places if place >= 0]
         place, opening = min(found, default=(-1, b""))
         start = place + len(opening)
         key_end = self._buffer.find(b'":', start) if opening else -1
         if key_end < 0:
             self._is_whole = len(self._buffer) > _MAX_HEAD
             return
+        head = bytes(self._buffer[:start])
         try:
-            self.fields = _unique_fields(bytes(self._buffer[:start]) + b"]}")
+            self.fields = _unique_fields(head + b"]}")
         except FlawError:  # the same bytes within another field
             self._is_whole = True
             return
         # A second field of this name behind the items is an error.
         del self.fields[opening[1:-3].decode()]
         self._opening = opening
-        self._mark = b"}," + bytes(self._buffer[start : key_end + 2])
+        first_key = bytes(self._buffer[start : key_end + 2])
+        self._mark = b"}," + first_key
         self._forget(start)
 
     def _forget(self, size: int) -> None:
+        """Removes the buffer's first bytes."""
         del self._buffer[:size]
         self._gone += size
 

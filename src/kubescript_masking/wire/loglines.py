@@ -27,7 +27,10 @@ _FORMS: Final = frozenset(
 def stamp(line: bytes) -> int:
     """Returns the length of the timestamp at a line's beginning, including the blank behind it; 0 for none."""
     end = line.find(b" ", _FIRST, _LAST + 1) + 1
-    return end if end and line[:end].translate(_DIGITS) in _FORMS else 0
+    if not end:
+        return 0
+    form = line[:end].translate(_DIGITS)
+    return end if form in _FORMS else 0
 
 
 def whole(chunks: Iterator[bytes], most: int, too_long: Callable[[], Exception]) -> Iterator[bytes]:

@@ -165,5 +165,8 @@ def alignments(text: bytes) -> tuple[bytes, ...]:
     pieces = []
     for before in range(3):
         whole = base64.b64encode(bytes(before) + text)
-        pieces.append(whole[(before * 8 + 5) // 6 : (before + len(text)) * 8 // 6])
+        # A letter of base64 holds 6 bits. The first and the last ones also hold bits of what is around the text.
+        first = (before * 8 + 5) // 6
+        last = (before + len(text)) * 8 // 6
+        pieces.append(whole[first:last])
     return tuple(pieces)

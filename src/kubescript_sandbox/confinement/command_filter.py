@@ -42,16 +42,16 @@ _PLAIN_CALLS: Final = (
     # sockets; creating them and sending are below
     "connect", "shutdown", "getsockname", "getpeername", "recvfrom", "recvmsg",
 )  # fmt: skip
+# Go waits with epoll. Attack: a program gives a file many descriptors, each of which is a separate watch of epoll. Two
+# million took 376 MiB that no limit counts, and all watches of the server's user. So no call here may give a file a
+# second descriptor, neither by duplicating it nor by copying the table.
 _POLLER_CALLS: Final = ("eventfd2", "epoll_create", "epoll_create1", "epoll_ctl", "epoll_wait", "epoll_pwait")
-"""Go waits with epoll. Attack: a program gives a file many descriptors, each of which is a separate watch of epoll. Two
-million took 376 MiB that no limit counts, and all watches of the server's user. So no call here may give a file a
-second descriptor, neither by duplicating it nor by copying the table."""
 _CLOCK_CALLS: Final = ("clock_gettime", "clock_getres", "clock_nanosleep")
 _NEWEST: Final = 439
 """faccessat2, the newest of these calls. From 424 on, the numbers are the same on all architectures."""
+# Attack: a program passes these calls forbidden flags in memory, where no filter sees them. The C library works without
+# them.
 _UNKNOWN_CALLS: Final = ("clone3", "openat2")
-"""Attack: a program passes these calls forbidden flags in memory, where no filter sees them. The C library works
-without them."""
 
 _INT: Final = 0xFFFFFFFF
 """The bits of an int: the kernel ignores the higher ones."""
@@ -76,11 +76,12 @@ _BY_ARGUMENT: Final = {
     "getsockopt": (1, (1,)),
 }  # fmt: skip
 """Calls that are allowed only for some values of one argument: its index, and the values."""
+# Attack: TCP_ULP and TCP_FASTOPEN_CONNECT change what a socket does when it connects.
 _SOCKET_OPTIONS: Final = (
     # broadcast and keepalive; nodelay and keepalive's times; v6only; the resolver's recverr
     (1, 6), (1, 9), (6, 1), (6, 4), (6, 5), (6, 6), (6, 18), (41, 26), (0, 11), (41, 25),
 )  # fmt: skip
-"""Level and name. Attack: TCP_ULP and TCP_FASTOPEN_CONNECT change what a socket does when it connects."""
+"""Level and name."""
 
 _MAP_PRIVATE: Final = 0x2
 _THREAD: Final = 0x100 | 0x200 | 0x400 | 0x800 | 0x10000 | 0x40000
@@ -90,22 +91,23 @@ _THREAD_DETAILS: Final = 0x80000 | 0x100000 | 0x200000 | 0x400000
 
 _FAMILIES: Final = (2, 10)
 """IPv4 and IPv6."""
+# Attack: a program uses MPTCP, SCTP or SMC, which are streams too; Landlock judges TCP alone.
 _STREAMS: Final = {1: (0, 6)}
-"""TCP: kind of socket and protocols. Attack: a program uses MPTCP, SCTP or SMC, which are streams too; Landlock judges
-TCP alone."""
+"""TCP: kind of socket and protocols."""
 _DATAGRAMS: Final = {2: (0, 17)}
 """UDP, for the resolver."""
 _NETLINK: Final = 16
 _NETLINK_RAW: Final = 3
+# openstackclient uses it to ask whether this machine has IPv6; the other protocols reach other parts of the kernel.
 _NETLINK_ROUTE: Final = 0
-"""openstackclient uses it to ask whether this machine has IPv6; the other protocols reach other parts of the kernel."""
+# IPv4 and IPv6 addresses are longer, and the kernel does not accept shortened ones.
 _NETLINK_ADDRESS: Final = 12
-"""Bytes of a netlink address. IPv4 and IPv6 addresses are longer, and the kernel does not accept shortened ones."""
+"""Bytes of a netlink address."""
 _SOCKET_FLAGS: Final = 0x800 | 0x80000
 """nonblock, cloexec"""
+# Attack: with MSG_FASTOPEN, a program connects without any rule on connections being checked.
 _SEND_FLAGS: Final = 0x40 | 0x4000 | 0x8000
-"""dontwait, nosignal, more. Attack: with MSG_FASTOPEN, a program connects without any rule on connections being
-checked."""
+"""dontwait, nosignal, more."""
 _AT_EMPTY_PATH: Final = 0x1000
 _EXECVEAT: Final = {"x86_64": 322, "aarch64": 281}
 
@@ -140,14 +142,24 @@ class Execution:
         """Becomes the program. Raises OSError."""
         libc = ctypes.CDLL(None, use_errno=True)
         number = _EXECVEAT.get(os.uname().machine, -1)
-        named = [f"{name}={value}" for name, value in environment.items()]
-        arguments = (ctypes.c_ulong(self.descriptor), b"", _texts(words), _texts(named), ctypes.c_ulong(self.flags))
-        libc.syscall(ctypes.c_long(number), *arguments)
-        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+        settings = [f"{name}={value}" for name, value in environment.items()]
+        libc.syscall(
+            ctypes.c_long(number),
+            ctypes.c_ulong(self.descriptor),
+            b"",  # no path: the descriptor names the program
+            _texts(words),
+            _texts(settings),
+            ctypes.c_ulong(self.flags),
+        )
+        error = ctypes.get_errno()
+        raise OSError(error, os.strerror(error))
 
 
 def _texts(texts: Sequence[str]) -> ctypes.Array[ctypes.c_char_p]:
-    return (ctypes.c_char_p * (len(texts) + 1))(*map(os.fsencode, texts), None)
+    """Returns texts as the array of C strings that execve(2) takes; a null ends it."""
+    encoded = map(os.fsencode, texts)
+    array_type = ctypes.c_char_p * (len(texts) + 1)
+    return array_type(*encoded, None)
 
 
 def install(execution: Execution | None = None) -> str:
@@ -186,36 +198,46 @@ def program(*, executes: bool, architecture: str = "NATIVE") -> bytes:
 
 
 def own(pid: int, execution: Execution | None, architecture: str = "NATIVE") -> bytes:
-    """Builds the filter, as BPF, that lets a process signal only its own threads, and execute only this program.
-    Attack: a program uses `tgkill`, which Go needs, to end any process of its user; Landlock restricts signals only
-    from Linux 6.12 on."""
+    """Builds the filter, as BPF, that lets a process signal only its own threads, and execute only this program."""
     lib = seccomp.library()
     rules = seccomp.Filter(lib.ALLOW, architecture)
     refuse = lib.ERRNO(seccomp.EPERM)
-    rules.add(refuse, "tgkill", lib.Arg(0, lib.NE, pid))
+    # Attack: a program uses `tgkill`, which Go needs, to end any process of its user; Landlock restricts signals only
+    # from Linux 6.12 on.
+    is_other_process = lib.Arg(0, lib.NE, pid)
+    rules.add(refuse, "tgkill", is_other_process)
     if execution is not None:
-        rules.add(refuse, "execveat", lib.Arg(0, lib.NE, execution.descriptor))
-        rules.add(refuse, "execveat", lib.Arg(4, lib.NE, execution.flags))
+        is_other_program = lib.Arg(0, lib.NE, execution.descriptor)
+        has_other_flags = lib.Arg(4, lib.NE, execution.flags)
+        rules.add(refuse, "execveat", is_other_program)
+        rules.add(refuse, "execveat", has_other_flags)
     return rules.export()
 
 
 def _add_memory_and_thread_rules(lib: Any, rules: seccomp.Filter) -> None:
-    """Allows private memory, and threads. Attack: a program maps shared pages or pages that grow down, which
-    RLIMIT_DATA does not count."""
-    rules.add(lib.ALLOW, "mmap", lib.Arg(3, lib.MASKED_EQ, _LONG & ~seccomp.MAP_FLAGS, _MAP_PRIVATE))
-    rules.add(lib.ALLOW, "clone", lib.Arg(0, lib.MASKED_EQ, _INT & ~_THREAD_DETAILS, _THREAD))
+    """Allows private memory, and threads."""
+    # Attack: a program maps shared pages or pages that grow down, which RLIMIT_DATA does not count.
+    is_private = lib.Arg(3, lib.MASKED_EQ, _LONG & ~seccomp.MAP_FLAGS, _MAP_PRIVATE)
+    rules.add(lib.ALLOW, "mmap", is_private)
+    is_thread = lib.Arg(0, lib.MASKED_EQ, _INT & ~_THREAD_DETAILS, _THREAD)
+    rules.add(lib.ALLOW, "clone", is_thread)
 
 
 def _add_socket_rules(lib: Any, rules: seccomp.Filter, kinds: Mapping[int, tuple[int, ...]]) -> None:
     """Allows sockets of these kinds, their options, and messages to the address they are connected to."""
     for family in _FAMILIES:
+        is_family = _equals(lib, 0, family)
         for kind, protocols in kinds.items():
             is_kind = lib.Arg(1, lib.MASKED_EQ, _INT & ~_SOCKET_FLAGS, kind)
             for protocol in protocols:
-                rules.add(lib.ALLOW, "socket", _equals(lib, 0, family), is_kind, _equals(lib, 2, protocol))
+                is_protocol = _equals(lib, 2, protocol)
+                rules.add(lib.ALLOW, "socket", is_family, is_kind, is_protocol)
     for level, option in _SOCKET_OPTIONS:
-        rules.add(lib.ALLOW, "setsockopt", _equals(lib, 1, level), _equals(lib, 2, option))
-    rules.add(lib.ALLOW, "sendto", _has_only(lib, 3, _SEND_FLAGS), lib.Arg(4, lib.EQ, 0))
+        is_level = _equals(lib, 1, level)
+        is_option = _equals(lib, 2, option)
+        rules.add(lib.ALLOW, "setsockopt", is_level, is_option)
+    no_address = lib.Arg(4, lib.EQ, 0)
+    rules.add(lib.ALLOW, "sendto", _has_only(lib, 3, _SEND_FLAGS), no_address)
     rules.add(lib.ALLOW, "sendmsg", _has_only(lib, 2, _SEND_FLAGS))
 
 
@@ -223,10 +245,13 @@ def _add_client_rules(lib: Any, rules: seccomp.Filter) -> None:
     """Allows the resolver's two questions in one call, and questions to NETLINK_ROUTE."""
     flags = _has_only(lib, 3, _SEND_FLAGS)
     rules.add(lib.ALLOW, "sendmmsg", flags)
+    is_netlink = _equals(lib, 0, _NETLINK)
     is_raw = lib.Arg(1, lib.MASKED_EQ, _INT & ~_SOCKET_FLAGS, _NETLINK_RAW)
-    rules.add(lib.ALLOW, "socket", _equals(lib, 0, _NETLINK), is_raw, _equals(lib, 2, _NETLINK_ROUTE))
+    is_route = _equals(lib, 2, _NETLINK_ROUTE)
+    rules.add(lib.ALLOW, "socket", is_netlink, is_raw, is_route)
     rules.add(lib.ALLOW, "bind", _equals(lib, 2, _NETLINK_ADDRESS))
-    rules.add(lib.ALLOW, "sendto", flags, _equals(lib, 5, _NETLINK_ADDRESS))
+    has_netlink_address = _equals(lib, 5, _NETLINK_ADDRESS)
+    rules.add(lib.ALLOW, "sendto", flags, has_netlink_address)
 
 
 def _equals(lib: Any, at: int, value: int) -> Any:

@@ -118,14 +118,16 @@ class _Server:
         self._send(control.Forked(request.ticket, pid), pidfd)
 
     def _reap(self, pidfd: int) -> None:
+        """Takes the end of a child, and reports it to the host."""
         pid, ticket = self._children.pop(pidfd)
         _, status, usage = os.wait4(pid, 0)
         self._selector.unregister(pidfd)
         os.close(pidfd)
         exit_code = os.waitstatus_to_exitcode(status)
-        cpu_ms = (usage.ru_utime + usage.ru_stime) * 1000
+        cpu_s = usage.ru_utime + usage.ru_stime
         peak_bytes = usage.ru_maxrss * 1024
-        self._send(control.Exited(ticket, exit_code, cpu_ms, peak_bytes))
+        exited = control.Exited(ticket, exit_code, cpu_s * 1000, peak_bytes)
+        self._send(exited)
 
     def _send(self, message: control.Message, *descriptors: int) -> None:
         payload = msgspec.json.encode(message)

@@ -90,6 +90,7 @@ def restrict(paths: Mapping[str, int] = {}, connect: Sequence[int] | None = ()) 
 
 
 def _allow_path(ruleset: int, path: str, rights: int) -> None:
+    """Grants rights below a path, if this process can reach it."""
     # A path that this process cannot reach needs no rule, since everything else is forbidden anyway.
     with contextlib.suppress(FileNotFoundError, NotADirectoryError, PermissionError):
         parent = os.open(path, os.O_PATH | os.O_CLOEXEC)
@@ -123,5 +124,6 @@ def _create(version: int, *, connects: bool) -> int:
 
 
 def _last_error(call: str) -> OSError:
+    """Returns the error of a call that has failed."""
     number = ctypes.get_errno()
     return OSError(number, f"{call}: {os.strerror(number)}")

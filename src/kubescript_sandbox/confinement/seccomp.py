@@ -23,15 +23,16 @@ _SECCOMP_MODE_FILTER: Final = 2
 _PROT_EXEC: Final = 0x4
 _MAP_PRIVATE: Final = 0x02
 _MAP_ANONYMOUS: Final = 0x20
+# Attack: a worker maps huge pages, which the machine takes from a shared pool.
 MAP_FLAGS: Final = 0x10 | 0x20 | 0x800 | 0x1000 | 0x4000 | 0x8000 | 0x10000 | 0x20000 | 0x100000
-"""fixed, anonymous, denywrite, executable, noreserve, populate, nonblock, stack, fixed_noreplace. Attack: a worker maps
-huge pages, which the machine takes from a shared pool."""
+"""fixed, anonymous, denywrite, executable, noreserve, populate, nonblock, stack, fixed_noreplace."""
 _ALL_BITS_OF_LONG: Final = 0xFFFFFFFFFFFFFFFF
 _SOCKET_CALLS: Final = ("read", "write")
 """Allowed on the worker's own socket only."""
+# Attack: a worker sends out-of-band data (MSG_OOB). `sendmsg` and `recvmsg`, which pass descriptors and credentials
+# along, are not allowed, since a filter cannot look into a message.
 _PLAIN_MESSAGES: Final = ("recvfrom", "sendto")
-"""Likewise, but without flags or an address. Attack: a worker sends out-of-band data (MSG_OOB). `sendmsg` and
-`recvmsg`, which pass descriptors and credentials along, are not allowed, since a filter cannot look into a message."""
+"""Likewise, but without flags or an address."""
 _ALL_BITS_OF_INT: Final = 0xFFFFFFFF
 
 _PLAIN_CALLS: Final = (
@@ -45,9 +46,10 @@ _PLAIN_CALLS: Final = (
 )  # fmt: skip
 
 _CLOCK_CALLS: Final = ("clock_gettime", "clock_getres")
+# Attack: a worker names another process's clock by its inverted process id, and learns that it exists and how long it
+# has computed.
 CLOCK_BITS: Final = 0xF
-"""Bits of the machine's clocks and the caller's own. Attack: a worker names another process's clock by its inverted
-process id, and learns that it exists and how long it has computed."""
+"""Bits of the machine's clocks and the caller's own."""
 
 _REFUSED_CALLS: Final = (
     # Library code makes these calls in good faith (a late import, a locale, a terminal size): an OSError explains more
@@ -142,8 +144,8 @@ def program(descriptor: int, architecture: str = "NATIVE") -> bytes:
 
 
 def _add_memory_rules(lib: Any, rules: Filter) -> None:
-    """Allows memory that is private, anonymous and not executable. Attack: a worker writes machine code into a new
-    page."""
+    """Allows memory that is private, anonymous and not executable."""
+    # Attack: a worker writes machine code into a new page.
     not_executable = lib.Arg(2, lib.MASKED_EQ, _PROT_EXEC, 0)
     others = _ALL_BITS_OF_LONG & ~MAP_FLAGS | _MAP_ANONYMOUS
     private_anonymous = lib.Arg(3, lib.MASKED_EQ, others, _MAP_PRIVATE | _MAP_ANONYMOUS)

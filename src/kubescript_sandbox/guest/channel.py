@@ -69,7 +69,8 @@ class Channel:
 
     def start(self) -> protocol.Start:
         """Waits for the script."""
-        _, payload = self._frames.receive(frozenset({protocol.FrameType.START}))
+        expected = frozenset({protocol.FrameType.START})
+        _, payload = self._frames.receive(expected)
         start = msgspec.json.decode(payload, type=protocol.Start)
         self._output_bytes = start.output_bytes
         self._left = Left(start.api_calls, start.response_bytes, start.output_bytes)
@@ -97,7 +98,8 @@ class Channel:
     def progress(self, done: float, total: float | None, text: str) -> None:
         """Reports the script's progress to the client."""
         self._flush()
-        progress = protocol.Progress(done, total, text[:_PROGRESS_CHARACTERS])
+        short = text[:_PROGRESS_CHARACTERS]
+        progress = protocol.Progress(done, total, short)
         self._frames.send_message(protocol.FrameType.PROGRESS, progress)
 
     def call(self, call: Any) -> Exchange:
@@ -130,6 +132,7 @@ class Channel:
         return msgspec.json.decode(payload, type=self._reply)
 
     def _expect(self, call: protocol.Call) -> Exchange:
+        """Counts a call that was sent, and queues its answer."""
         self._calls_sent += 1
         self._left.api_calls -= 1
         exchange = Exchange(self, self._calls_sent, streams=call.stream)
@@ -156,6 +159,7 @@ class Channel:
             self._incoming.popleft()
 
     def _stop(self, number: int) -> None:
+        """Tells the host that the rest of an answer is not wanted."""
         stop = protocol.Stop(number)
         self._frames.send_message(protocol.FrameType.STOP, stop)
 

@@ -5,14 +5,15 @@ The host starts it before it reads any setting or kubeconfig. confinement/forkse
 
 from __future__ import annotations
 
-import functools
 import importlib
 import signal
 import sys
+from typing import NoReturn
 
-from kubescript_sandbox.confinement import forkserver
+from kubescript_sandbox.confinement import forkserver, lockdown
 from kubescript_sandbox.guest import contract
 from kubescript_sandbox.guest import main as worker_main
+from kubescript_sandbox.wire import protocol
 
 __all__ = ["load", "main"]
 
@@ -25,7 +26,12 @@ def main(guest: contract.Guest, prepare: worker_main.Prepare = worker_main.prepa
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C in a terminal reaches the whole group; the host decides
     worker_main.warm(guest)
-    forkserver.serve(int(sys.argv[-1]), functools.partial(worker_main.main, guest=guest, prepare=prepare))
+
+    def run(descriptor: int, confinement: lockdown.Confinement, inherited: tuple[protocol.Layer, ...]) -> NoReturn:
+        worker_main.main(descriptor, confinement, inherited, guest=guest, prepare=prepare)
+
+    link = int(sys.argv[-1])
+    forkserver.serve(link, run)
 
 
 def load(module: str) -> contract.Guest:

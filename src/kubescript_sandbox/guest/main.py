@@ -24,15 +24,16 @@ __all__ = ["Evaluate", "Prepare", "main", "prepare", "warm"]
 _BASE_DEPTH: Final = 40
 """This package's frames below and above the script's."""
 
+# Number of runs after which CPython 3.11 and later have specialized a function's bytecode.
 _WARMUP_RUNS: Final = 8
-"""Number of runs after which CPython 3.11 and later have specialized a function's bytecode."""
 
+# Leaves room in the frame for the other fields of Done.
 _MAX_RESULT_BYTES: Final = protocol.CAPS[protocol.FrameType.DONE] - 1024
-"""Leaves room in the frame for the other fields of Done."""
 _LESS: Final = "return counts, names or the first few rows"
 
+# A script may raise one with any other code, or with none.
 _LIMITS: Final = frozenset({"limit.bytes", "limit.calls", "limit.output", "limit.watches"})
-"""Codes of a worker's own LimitExceeded. A script may raise one with any other code, or with none."""
+"""Codes of a worker's own LimitExceeded."""
 _LIMIT_HINTS: Final = {
     "limit.memory": "keep only the fields you need, page with limit=500, or aggregate while you iterate",
     "limit.depth": "use a loop instead of deep recursion",
@@ -83,7 +84,8 @@ def prepare(guest: Guest, link: channel.Channel) -> Evaluate:
     def evaluate(start: protocol.Start) -> None:
         done = _run_within_memory(guest, session, start)
         report = msgspec.json.encode(session.report())
-        link.finish(msgspec.structs.replace(done, report=msgspec.Raw(report)))
+        with_report = msgspec.structs.replace(done, report=msgspec.Raw(report))
+        link.finish(with_report)
 
     return evaluate
 
@@ -101,6 +103,7 @@ def _run_within_memory(guest: Guest, session: Session, start: protocol.Start) ->
 
 
 def _run(guest: Guest, session: Session, start: protocol.Start, names: dict[str, object]) -> protocol.Done:
+    """Compiles and runs the script; returns its result or its failure."""
     try:
         program = compiler.compile_script(start.script)
     except compiler.ScriptRefused as error:
@@ -165,4 +168,7 @@ def _fault_code(error: BaseException) -> str:
 
 
 def _limit_fault(code: str, what: str, hint: str = "") -> protocol.Done:
-    return protocol.Done(fault=protocol.Failure(code, what, hint=f"; {hint or _LIMIT_HINTS[code]}", by_worker=True))
+    """Returns a DONE that says which limit the script met, and what to do about it."""
+    advice = hint or _LIMIT_HINTS[code]
+    fault = protocol.Failure(code, what, hint=f"; {advice}", by_worker=True)
+    return protocol.Done(fault=fault)

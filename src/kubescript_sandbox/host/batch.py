@@ -138,6 +138,7 @@ class Batch:
             log.error("a parallel call does not end", extra={"event": "batch.bug"})
 
     def _take(self, index: int, meanwhile: Callable[[], None]) -> Fetched:
+        """Waits for the answer to a call, and takes it."""
         while True:
             with self._changed:
                 if self._changed.wait_for(lambda: index in self._answers, _LISTEN_S):
@@ -177,8 +178,10 @@ class Batch:
             return self._begun - 1
 
     def _may_go_on(self) -> bool:
-        ready = self._in_flight < MAX_IN_FLIGHT and self._begun - self._taken < MAX_AHEAD
-        return self._closed or self._begun == self._count or ready
+        """Says whether a thread may stop waiting: there is room for a call, or nothing left to begin."""
+        ahead = self._begun - self._taken
+        has_room = self._in_flight < MAX_IN_FLIGHT and ahead < MAX_AHEAD
+        return has_room or self._closed or self._begun == self._count
 
     def _answer_call(self, index: int) -> Fetched:
         response = None

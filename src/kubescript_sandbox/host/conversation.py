@@ -16,7 +16,7 @@ from typing import Any, Final, Generic, TypeVar
 import msgspec
 
 from kubescript_sandbox import errors, runs
-from kubescript_sandbox.host import cancellation, guests, progress, replies, script_lines, usage
+from kubescript_sandbox.host import cancellation, guests, progress, replies, script_faults, usage
 from kubescript_sandbox.wire import control, framing, outline, protocol
 
 __all__ = ["Conversation", "Job", "OnCall", "OnProgress", "read_ready"]
@@ -34,8 +34,6 @@ _TURN: Final = protocol.UNANSWERED | {
     protocol.FrameType.DONE,
 }
 _FIRST: Final = frozenset({protocol.FrameType.READY})
-_MAX_NAME: Final = 200
-_MAX_HINT: Final = 2_000
 _MAX_REPORT: Final = 4 * protocol.KIB
 # Faults that any guest may report. Attack: a worker reports another one, such as `policy.…`, in the host's name.
 _WORKERS_CODES: Final = frozenset(
@@ -47,7 +45,6 @@ _WORKERS_CODES: Final = frozenset(
 # Levels of a result. The guest of an honest worker stops at 200. The code that renders the result on the host recurses,
 # so a result that is nested too deeply would crash it.
 _MAX_NESTING: Final = 250
-_MAX_SCRIPT: Final = protocol.CAPS[protocol.FrameType.START] - 64 * protocol.KIB
 # Bytes or calls that a note counts. Attack: a worker sends a number of 4,300 digits; a sum with it cannot be printed.
 _MAX_DROPPED: Final = 1 << 50
 
@@ -116,7 +113,7 @@ class Conversation:
     def run(self) -> runs.Fault | None:
         """Runs turns until DONE or the first failure; returns the host's own reason for the failure, if any."""
         self._frames.deadline = self._deadline
-        if (unsendable := _unsendable(self._job.script)) is not None:
+        if (unsendable := script_faults.find_unsendable(self._job.script)) is not None:
             return unsendable
         try:
             self._frames.send_message(protocol.FrameType.START, self._start())
@@ -147,11 +144,11 @@ class Conversation:
         if fault is not None and fault.code == "worker.died":
             fault = self._autopsy(end)
         if fault is None and done.fault is not None:
-            fault = _fault(done.fault, self._job.script, self._job.limits.output_bytes // 2)
+            fault = script_faults.quote(done.fault, self._job.script, self._job.limits.output_bytes // 2)
         return runs.Outcome(
             printed=b"".join(self._printed).decode("utf-8", "replace"),
             result=bytes(done.result) if done.result != protocol.NULL and fault is None else None,
-            hint=_shorten(done.hint, _MAX_HINT),
+            hint=script_faults.shorten_hint(done.hint),
             fault=fault,
             dropped_bytes=min(max(0, done.dropped_bytes), _MAX_DROPPED),
             usage=self._usage(used or end),
@@ -193,6 +190,7 @@ class Conversation:
             self._replies.stop(protocol.decode(payload, protocol.Stop).answer)
 
     def _print(self, text: bytes) -> None:
+        """Takes printed text, up to the limit of output."""
         if not text:
             # Attack: a worker sends empty frames, which cost it nothing, and the host a turn each.
             raise protocol.ProtocolError("empty PRINT frame")
@@ -203,12 +201,14 @@ class Conversation:
             raise protocol.ProtocolError("more printed than announced")
 
     def _pass_on(self, report: protocol.Progress) -> None:
+        """Counts a report of progress, and passes it on."""
         self._progress += 1
         if self._progress > _MAX_PROGRESS:
             raise errors.LimitExceeded(f"more than {_MAX_PROGRESS} progress reports", code="limit.output")
         self._reports.add(report)
 
     def _end_calls(self) -> None:
+        """Ends the calls of a script that is over."""
         self._script_ended = not self._job.cancellation.cancelled
         self._job.cancellation.cancel()
 
@@ -283,36 +283,3 @@ class Conversation:
             peak_bytes=known.peak_bytes if known is not None else 0,
             api_calls=self._replies.limits.calls,
         )
-
-
-# --- checks of texts and results from a script or a hostile worker ---------------------------------------------------
-
-
-def _unsendable(script: str) -> runs.Fault | None:
-    """Returns why the script cannot be put in a frame; None when it can. The worker checks the exact limit."""
-    try:
-        size = len(msgspec.json.encode(script))
-    except UnicodeEncodeError as error:
-        message = f"character {error.start} of the script is half of a surrogate pair, which is not text"
-        return runs.Fault("script.syntax", message)
-    if size > _MAX_SCRIPT:
-        return runs.Fault("script.refused", "the script is larger than 256 KiB: keep data out of it")
-    return None
-
-
-def _fault(told: protocol.Failure, script: str, room: int) -> runs.Fault:
-    """Returns the failure as the worker reports it, cut to size."""
-    return runs.Fault(
-        told.code,
-        _shorten(told.message, room),
-        _shorten(told.type, _MAX_NAME),
-        told=True,
-        by_worker=told.by_worker,
-        hint=_shorten(told.hint, _MAX_HINT),
-        lines=script_lines.quote(told, script),
-    )
-
-
-def _shorten(text: str, room: int) -> str:
-    """Returns at most `room` bytes of the text."""
-    return text[:room].encode("utf-8", "replace")[:room].decode("utf-8", "ignore")

@@ -85,11 +85,13 @@ class Executor:
         """
         job = dataclasses.replace(job, on_call=self._overlap(job.on_call))
         started = time.monotonic()
-        outcome = self._attempt(job, self._take())
+        worker = self._take()
+        outcome = self._attempt(job, worker)
         if outcome is None:  # the spare ended before the script did anything: its fork failed, or its fork server died
             deadline = started + job.limits.timeout_ms / 1000
+            job = dataclasses.replace(job, deadline=deadline)
             worker = self._spawn()
-            outcome = self._attempt(dataclasses.replace(job, deadline=deadline), worker)
+            outcome = self._attempt(job, worker)
         if outcome is None:
             raise worker.unstarted or errors.WorkerError(
                 "the sandbox process died twice before the script began; see the log", code="worker.spawn"
@@ -150,6 +152,7 @@ class Executor:
                 self._spares.popleft().close()
 
     def _spawn(self) -> spawner.Worker:
+        """Starts a worker. Raises WorkerError."""
         return self._source.spawn(self._memory_bytes, self._cpu_seconds)
 
     def _take(self) -> spawner.Worker:
@@ -189,7 +192,9 @@ class Executor:
 
 
 def _cancel_outcome() -> runs.Outcome:
-    return runs.Outcome(fault=runs.Fault("cancelled", "the client cancelled the script"))
+    """Returns the outcome of a script that was cancelled before it began."""
+    fault = runs.Fault("cancelled", "the client cancelled the script")
+    return runs.Outcome(fault=fault)
 
 
 class _Janitor:

@@ -35,7 +35,9 @@ REMEDIES: Final = {
 
 def missing(layers: Iterable[protocol.Layer], required: frozenset[str] = REQUIRED) -> tuple[str, ...]:
     """Returns the names of the required layers that are not active."""
-    return tuple(sorted(required - {layer.name for layer in layers if layer.active}))
+    active = {layer.name for layer in layers if layer.active}
+    lacking = sorted(required - active)
+    return tuple(lacking)
 
 
 def remedy(lacking: Iterable[str]) -> str:

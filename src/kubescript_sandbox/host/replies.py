@@ -54,17 +54,20 @@ class Replies:
 
     def one(self, call: protocol.Call) -> None:
         """Answers one call; for a stream, sends only the head."""
-        reply, response = self._count(call) or self._on_call(call, self._seconds_left())
+        refused = self._count(call)
+        if refused is None:
+            reply, response = self._on_call(call, self._seconds_left())
+        else:
+            reply, response = refused, None
         self.limits.keep(reply.fault)
-        if call.stream and response is not None:
-            self._streams[self.limits.calls] = _Stream(response)
-            self._frames.send_message(protocol.FrameType.REPLY, reply, self._hear)
-            return
         if response is None:
             self._send(self.limits.calls, reply, iter(()))
-            return
-        with contextlib.closing(response):
-            self._send(self.limits.calls, reply, response.chunks, response.close)
+        elif call.stream:
+            self._streams[self.limits.calls] = _Stream(response)
+            self._frames.send_message(protocol.FrameType.REPLY, reply, self._hear)
+        else:
+            with contextlib.closing(response):
+                self._send(self.limits.calls, reply, response.chunks, response.close)
 
     def several(self, calls: tuple[protocol.Call, ...]) -> None:
         """Answers, in order, calls that are made at the same time."""
@@ -74,11 +77,15 @@ class Replies:
         refused = [self._count(call) for call in calls]
 
         def fetch(index: int) -> tuple[protocol.Reply, Body | None]:
-            return refused[index] or self._in_time(calls[index])
+            reply = refused[index]
+            if reply is not None:
+                return reply, None
+            return self._in_time(calls[index])
 
         with contextlib.closing(batch.Batch(fetch, len(calls), self._guest.refuse)) as under_way:
+            answers = under_way.answers(self._listen)
             try:
-                for number, answer in enumerate(under_way.answers(self._listen), first):
+                for number, answer in enumerate(answers, first):
                     self.limits.keep(answer.reply.fault)
                     self._send(number, answer.reply, answer.chunks(), answer.close)
             except BaseException:
@@ -103,16 +110,19 @@ class Replies:
 
     def stop(self, number: int) -> None:
         """Gives up the rest of an answer, which may have ended already. A worker may ask once for each answer."""
-        if number in self._unwanted or not 0 < number <= self.limits.calls:
+        is_answer = 0 < number <= self.limits.calls
+        if number in self._unwanted or not is_answer:
             raise protocol.ProtocolError("STOP of an answer that is none")
         self._unwanted.add(number)
-        if stream := self._streams.pop(number, None):
+        stream = self._streams.pop(number, None)
+        if stream is not None:
             stream.close()
 
     def close(self) -> None:
         """Ends the streams that were left open."""
         while self._streams:
-            self._streams.popitem()[1].close()
+            _, stream = self._streams.popitem()
+            stream.close()
 
     def _send(
         self,
@@ -141,10 +151,12 @@ class Replies:
                 self._frames.send(protocol.FrameType.BODY, memoryview(chunk)[start : start + _BODY_CAP], self._hear)
         return None
 
-    def _count(self, call: protocol.Call) -> tuple[protocol.Reply, None] | None:
+    def _count(self, call: protocol.Call) -> protocol.Reply | None:
         """Counts a call; returns the reply that refuses it, or None. Raises LimitExceeded far beyond the limit."""
         fault = self.limits.count(call, len(self._streams))
-        return None if fault is None else (self._guest.refuse(fault), None)
+        if fault is None:
+            return None
+        return self._guest.refuse(fault)
 
     def _fault(self, error: errors.CodedError) -> protocol.ScriptFault:
         """Returns the fault of a body that broke off."""

@@ -14,8 +14,9 @@ __all__ = ["quote"]
 _WIDTH: Final = 120
 """Most characters of a line."""
 _FUNCTION: Final = re.compile(r"[^\W\d]\w{0,99}|<(?:lambda|(?:list|set|dict)comp|genexpr)>")
+# Attack: a worker sends a number of 4,300 digits.
 _MOST: Final = 1_000_000
-"""Calls that are counted. Attack: a worker sends a number of 4,300 digits."""
+"""Calls that are counted."""
 
 
 def quote(failure: protocol.Failure, script: str) -> str:
@@ -24,14 +25,24 @@ def quote(failure: protocol.Failure, script: str) -> str:
     known = [frame for frame in failure.frames if 0 < frame.line <= len(lines)]
     if failure.brief and known:
         return f" (line {known[-1].line})"
-    shown = [f"\u2026 {min(failure.outer, _MOST)} outer calls"] if failure.outer > 0 else []
-    shown += [_line(frame, lines[frame.line - 1].strip(), script) for frame in known]
+    shown = []
+    if failure.outer > 0:
+        count = min(failure.outer, _MOST)
+        shown.append(f"\u2026 {count} outer calls")
+    for frame in known:
+        text = lines[frame.line - 1].strip()
+        shown.append(_line(frame, text, script))
     return "".join(f"\n  {each}" for each in shown)
 
 
 def _line(frame: protocol.Frame, text: str, script: str) -> str:
+    """Returns one line of the script, with its number and its function."""
+    shown = text
+    if len(text) > _WIDTH:
+        shown = text[:_WIDTH] + "\u2026"
     # Attack: a worker reports a function name that is an instruction from a pod.
-    is_known = _FUNCTION.fullmatch(frame.function) and (frame.function in script or frame.function.startswith("<"))
-    where = f" in {frame.function}" if is_known else ""
-    shown = text if len(text) <= _WIDTH else text[:_WIDTH] + "\u2026"
+    function = frame.function
+    is_of_script = function.startswith("<") or function in script
+    is_known = is_of_script and _FUNCTION.fullmatch(function) is not None
+    where = f" in {function}" if is_known else ""
     return f"line {frame.line}{where}: `{shown}`"

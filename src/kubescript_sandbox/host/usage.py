@@ -33,9 +33,10 @@ def read(pid: int) -> Consumption | None:
     /proc hides it."""
     try:
         cpu_ns = time.clock_gettime_ns(_clock(pid))
-        return Consumption(cpu_ns / 1e6, _peak(_file(pid, "status")))
+        peak_bytes = _peak(_file(pid, "status"))
     except (OSError, ValueError, IndexError):
         return None
+    return Consumption(cpu_ns / 1e6, peak_bytes)
 
 
 def _clock(pid: int) -> int:
@@ -45,6 +46,7 @@ def _clock(pid: int) -> int:
 
 
 def _file(pid: int, name: str) -> bytes:
+    """Returns a file about a process. Raises OSError."""
     descriptor = os.open(f"/proc/{pid}/{name}", os.O_RDONLY | os.O_CLOEXEC)
     try:
         return os.read(descriptor, _ENOUGH)
@@ -53,5 +55,7 @@ def _file(pid: int, name: str) -> bytes:
 
 
 def _peak(status: bytes) -> int:
+    """Returns the bytes of the peak resident set."""
     _, _, rest = status.partition(b"VmHWM:")
-    return int(rest.split(maxsplit=1)[0]) * 1024
+    kibibytes = rest.split(maxsplit=1)[0]
+    return int(kibibytes) * 1024

@@ -106,11 +106,13 @@ _PRELOADED: Final = {
 
 
 def _preload_names(modules: Mapping[str, object]) -> dict[str, object]:
-    return {
-        name: guards.read(modules[home], name)
-        for name, home in {**_PRELOADED, **advice.guest().homes}.items()
-        if reflection.has(modules.get(home), name)
-    }
+    """Returns the names that are available without an import."""
+    homes = {**_PRELOADED, **advice.guest().homes}
+    found = {}
+    for name, home in homes.items():
+        if reflection.has(modules.get(home), name):
+            found[name] = guards.read(modules[home], name)
+    return found
 
 
 def _import_line(name: str, importable: Mapping[str, object]) -> str:
@@ -200,7 +202,8 @@ class _Logger:
 
     def _log(self, level: str, message: object, args: tuple[object, ...]) -> None:
         text = str(message) % args if args else f"{message}"
-        self.__print(f"{level} {text}", sep=" ", end="\n")
+        line = f"{level} {text}"
+        self.__print(line, sep=" ", end="\n")
 
     def info(self, message: object, *args: object, **options: object) -> None:
         """Prints at INFO."""
@@ -265,10 +268,8 @@ def _importer(modules: Mapping[str, object]) -> Callable[..., object]:
 
 
 def _submodule(module: object, name: str) -> object:
-    """Returns the module of a dotted name. Every part of the name must be a module.
-
-    Attack: a script writes `import typing.Text.format as f`; Python itself then reads each part, without a guard.
-    """
+    """Returns the module of a dotted name. Every part of the name must be a module."""
+    # Attack: a script writes `import typing.Text.format as f`; Python itself then reads each part, without a guard.
     path = name.split(".")
     for end, leaf in enumerate(path[1:], 2):
         module = _member(module, name, leaf)
@@ -278,16 +279,20 @@ def _submodule(module: object, name: str) -> object:
 
 
 def _member(module: object, name: str, item: str) -> object:
+    """Returns a module's member. Raises ImportError, which says what to import instead."""
     try:
         return guards.dynamic(module, item)
     except AttributeError as error:
-        why = refusals.about_module(f"{name}.{item}") or refusals.about_module(name) or str(error)
+        advised = refusals.about_module(f"{name}.{item}") or refusals.about_module(name)
+        why = advised or str(error)
         raise ImportError(f"cannot import {item!r} from {name!r}: {why}", name=name) from None
 
 
 def _absent(name: str, modules: Mapping[str, object]) -> str:
+    """Returns the message for a module that there is not."""
     head = f"there is no module {name!r} here"
-    if instead := refusals.about_module(name):
+    instead = refusals.about_module(name)
+    if instead:
         return f"{head}: {instead}"
     near = difflib.get_close_matches(name, modules, n=1)
     meant = f"; did you mean {near[0]!r}?" if near else ""

@@ -58,6 +58,7 @@ class _Meta(type):
         super().__delattr__(name)
 
     def __check(cls, name: str) -> None:
+        """Raises TypeError for the attribute that holds a `_Nowhere`."""
         if name == "obj" and AttributeError in cls.__mro__:
             raise TypeError("an AttributeError cannot define obj")
 
@@ -150,8 +151,9 @@ class SimpleNamespace(types.SimpleNamespace):
         return "namespace" + super().__repr__().removeprefix(type(self).__name__)
 
 
+# All scripts share them, so they are read-only.
 SEALED: Final = frozenset(ENUMS.values())
-"""This module's classes that have a metaclass for scripts. All scripts share them, so they are read-only."""
+"""This module's classes that have a metaclass for scripts."""
 
 EXCEPTIONS: Final = {
     name: value
@@ -191,12 +193,13 @@ def is_script_class(cls: object) -> bool:
 
 
 def is_own(cls: type, name: str) -> bool:
-    """Says whether the script defines what `cls.name` finds, in the class or in one that it inherits from.
-
-    Attack: a script writes `class U(UserDict, Own)`, where `Own` defines `copy` too, but behind UserDict's raw method.
-    """
-    nearest = next((each for each in _lineage(cls) if name in vars(each)), None)
-    return is_script_class(nearest)
+    """Says whether the script defines what `cls.name` finds, in the class or in one that it inherits from."""
+    # Attack: a script writes `class U(UserDict, Own)`, where `Own` defines `copy` too, but behind UserDict's raw
+    # method.
+    for each in _lineage(cls):
+        if name in vars(each):
+            return is_script_class(each)
+    return False
 
 
 def _lineage(cls: type) -> tuple[type, ...]:
@@ -210,7 +213,9 @@ def _is_allowed(base: type) -> bool:
 
 
 def _guard_bases(bases: tuple[type, ...]) -> tuple[type, ...]:
-    return tuple(Str if base is str else base for base in bases)
+    """Returns the bases, with our `Str` for `str`."""
+    guarded = [Str if base is str else base for base in bases]
+    return tuple(guarded)
 
 
 def _metaclass(bases: tuple[type, ...]) -> type:

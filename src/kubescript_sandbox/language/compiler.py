@@ -29,8 +29,9 @@ from kubescript_sandbox.language.refusals import Finding, ScriptRefused
 
 __all__ = ["NOTHING", "Finding", "Program", "ScriptRefused", "compile_script", "describe_failure", "run"]
 
+# Data does not belong in a script.
 MAX_SOURCE: Final = 256 * 1024
-"""Bytes of UTF-8. Data does not belong in a script."""
+"""Bytes of UTF-8."""
 
 _COMPILE_DEPTH: Final = 3000
 """Recursion limit while compiling: a sum of 600 terms compiles, and the C stack does not overflow."""
@@ -226,12 +227,16 @@ def _check_plain(code: CodeType) -> None:
 
 
 def _refuse(message: str) -> ScriptRefused:
-    return ScriptRefused("script.refused", (Finding(0, 0, message),))
+    """Returns the refusal of a whole script."""
+    finding = Finding(0, 0, message)
+    return ScriptRefused("script.refused", (finding,))
 
 
 def _syntax(error: SyntaxError, source: str) -> ScriptRefused:
-    reason = f"{error.msg}{failures.syntax_advice(error, source)}"
+    """Returns the refusal of a text that is not Python."""
+    advice = failures.syntax_advice(error, source)
     line = error.lineno or 0
-    column = max((error.offset or 1) - 1, 0)
-    finding = Finding(line, column, reason)
+    offset = error.offset or 1
+    column = max(offset - 1, 0)
+    finding = Finding(line, column, f"{error.msg}{advice}")
     return ScriptRefused("script.syntax", (finding,), source)

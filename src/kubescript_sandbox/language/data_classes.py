@@ -57,13 +57,18 @@ def _complete(cls: Any, options: Mapping[str, Any]) -> Any:
 
 
 def _inherit_fields(cls: type, *, frozen: bool) -> dict[str, Field]:
-    records = [vars(base)["__record__"] for base in cls.__mro__[:0:-1] if "__record__" in vars(base)]
+    """Returns the fields of the dataclasses that a class inherits from; those of the nearest count."""
+    bases = [vars(base) for base in cls.__mro__[:0:-1]]
+    records = [body["__record__"] for body in bases if "__record__" in body]
     any_frozen = any(record.frozen for record in records)
     if any_frozen and not frozen:
         raise TypeError("cannot inherit non-frozen dataclass from a frozen one")
     if records and frozen and not any_frozen:
         raise TypeError("cannot inherit frozen dataclass from a non-frozen one")
-    return {name: each for record in records for name, each in record.fields.items()}
+    inherited: dict[str, Field] = {}
+    for record in records:
+        inherited |= record.fields
+    return inherited
 
 
 def _add_methods(cls: Any, options: Mapping[str, Any], record: Record) -> None:
@@ -103,7 +108,10 @@ def _add(cls: Any, name: str, method: Any) -> bool:
 
 
 def _record(cls: Any) -> Any:
-    return getattr(cls, "__record__", None) if classes.is_script_class(cls) else None
+    """Returns the record of a script's dataclass; None for anything else."""
+    if not classes.is_script_class(cls):
+        return None
+    return getattr(cls, "__record__", None)
 
 
 def is_dataclass(obj: object) -> bool:
@@ -125,6 +133,7 @@ def fields(obj: object) -> tuple[Field, ...]:
 
 
 def _require_instance(obj: object, function: str) -> None:
+    """Raises TypeError unless an object is of a script's dataclass."""
     if not is_instance(obj):
         raise TypeError(f"{function}() should be called on dataclass instances")
 
@@ -133,7 +142,11 @@ def asdict(obj: Any, *, dict_factory: Callable[[list[tuple[str, Any]]], Any] = d
     """Replaces dataclasses.asdict."""
 
     def make(value: Any) -> Any:
-        return dict_factory([(each.name, _convert(each._read(value, each.name), make)) for each in fields(value)])
+        pairs = []
+        for each in fields(value):
+            item = each._read(value, each.name)
+            pairs.append((each.name, _convert(item, make)))
+        return dict_factory(pairs)
 
     _require_instance(obj, "asdict")
     return make(obj)
@@ -143,7 +156,11 @@ def astuple(obj: Any, *, tuple_factory: Callable[[list[Any]], Any] = tuple) -> A
     """Replaces dataclasses.astuple."""
 
     def make(value: Any) -> Any:
-        return tuple_factory([_convert(each._read(value, each.name), make) for each in fields(value)])
+        items = []
+        for each in fields(value):
+            item = each._read(value, each.name)
+            items.append(_convert(item, make))
+        return tuple_factory(items)
 
     _require_instance(obj, "astuple")
     return make(obj)

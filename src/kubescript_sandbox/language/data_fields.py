@@ -51,7 +51,8 @@ class Field:
         self._read: Callable[[Any, str], Any] = guards.read
 
     def __repr__(self) -> str:
-        shown = [f"{name}={value!r}" for name, value in vars(self).items() if not name.startswith("_")]
+        public = {name: value for name, value in vars(self).items() if not name.startswith("_")}
+        shown = [f"{name}={value!r}" for name, value in public.items()]
         return f"Field({','.join(shown)})"
 
 
@@ -77,6 +78,7 @@ def decide(function: str, defaults: Mapping[str, Any], options: dict[str, Any]) 
 
 
 def _decide_value(value: Any) -> Any:
+    """Returns a value as True or False; None and MISSING stay."""
     is_open = value is None or value is MISSING
     return value if is_open else bool(value)
 
@@ -116,14 +118,18 @@ def collect(cls: type, *, kw_only: bool) -> dict[str, Field]:
 
 
 def _kind(annotation: Any) -> Kind:
+    """Returns the kind of declaration that an annotation makes."""
     if type(annotation) is str:  # "typing.ClassVar[int]"
-        word = annotation.partition("[")[0].rpartition(".")[2].strip()
+        origin = annotation.partition("[")[0]
+        word = origin.rpartition(".")[2].strip()
         return _WORDS.get(word, Kind.FIELD)
     if annotation is ClassVar or typing.get_origin(annotation) is ClassVar:
         return Kind.CLASS_VAR
     if annotation is InitVar or type(annotation) is InitVar:
         return Kind.INIT_VAR
-    return Kind.KEYWORDS if annotation is KW_ONLY else Kind.FIELD
+    if annotation is KW_ONLY:
+        return Kind.KEYWORDS
+    return Kind.FIELD
 
 
 def _field(cls: type, name: Any, annotation: Any, *, kw_only: bool) -> Field:

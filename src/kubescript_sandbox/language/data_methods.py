@@ -21,11 +21,14 @@ _MADE: Final = object()
 
 
 def _refuse(cls: type, self: object, name: str) -> NoReturn:
-    """Raises TypeError. Attack: a script calls `A.__init__(json, evil)`, which would set an attribute of `json`."""
-    raise TypeError(f"{name!r} of {cls.__name__} doesn't apply to {guards.describe(self)}")
+    """Raises TypeError: a method was called with an object that is not of its class."""
+    # Attack: a script calls `A.__init__(json, evil)`, which would set an attribute of `json`.
+    described = guards.describe(self)
+    raise TypeError(f"{name!r} of {cls.__name__} doesn't apply to {described}")
 
 
 def _require(cls: type, self: object, name: str) -> None:
+    """Raises TypeError unless an object is of this class."""
     if cls not in type(self).__mro__:
         _refuse(cls, self, name)
 
@@ -34,24 +37,27 @@ def init(cls: Any, record: Record) -> Callable[..., None]:
     """Returns `__init__`, which calls `__post_init__` if the class has one."""
     given = [each for each in record.fields.values() if each.init and each._kind is not Kind.CLASS_VAR]
     positional = [each for each in given if not each.kw_only]
-    given = positional + [each for each in given if each.kw_only]
+    keyword_only = [each for each in given if each.kw_only]
+    given = [*positional, *keyword_only]
     made = [each for each in record.attributes() if each.default_factory is not MISSING]
     defaults = {each.name: each.default for each in given if each.default is not MISSING}
     defaults |= {each.name: _MADE for each in made}
     _check_order(positional, defaults)
-    call = parameters.Parameters(
-        f"{cls.__qualname__}.__init__", [each.name for each in given], len(positional), defaults
-    )
-    given += [each for each in made if not each.init]
-    return _initializer(cls, record, call, {each.name: place for place, each in enumerate(given)})
+    names = [each.name for each in given]
+    call = parameters.Parameters(f"{cls.__qualname__}.__init__", names, len(positional), defaults)
+    filled = [each.name for each in made if not each.init]
+    places = {name: place for place, name in enumerate([*names, *filled])}
+    return _initializer(cls, record, call, places)
 
 
 def _check_order(positional: list[Field], defaults: Mapping[str, Any]) -> None:
+    """Raises TypeError for a field without a default behind one that has one."""
     after_default = False
     for each in positional:
-        if after_default and each.name not in defaults:
+        has_default = each.name in defaults
+        if after_default and not has_default:
             raise TypeError(f"non-default argument {each.name!r} follows default argument")
-        after_default = each.name in defaults
+        after_default = has_default
 
 
 def _initializer(

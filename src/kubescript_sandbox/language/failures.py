@@ -23,8 +23,9 @@ FRAMES: Final = 5
 """Number of frames reported: the innermost ones, where the error is."""
 _TEXT: Final = 2000
 """Characters of an exception's message."""
+# Attack: a script makes Python suggest an attribute whose name has six million characters.
 _HINT: Final = 2000
-"""Characters of a hint. Attack: a script makes Python suggest an attribute whose name has six million characters."""
+"""Characters of a hint."""
 _MAX_NAMES: Final = 30
 """Names listed after a NameError."""
 
@@ -66,8 +67,8 @@ def describe(error: BaseException) -> Failure:
 
 
 def _is_raised_by_script(tb: TracebackType | None) -> bool:
-    """Says whether the innermost frame is the script's. Attack: a script raises an annotation that imitates our
-    sentences."""
+    """Says whether the innermost frame is the script's."""
+    # Attack: a script raises an annotation that imitates our sentences.
     while tb is not None and tb.tb_next is not None:
         tb = tb.tb_next
     return tb is None or tb.tb_frame.f_code.co_filename == FILENAME
@@ -79,12 +80,15 @@ def _whole_characters(text: str) -> str:
 
 
 def _frames(tb: TracebackType | None) -> list[tuple[tuple[int, str], dict[str, Any]]]:
+    """Returns the script's own frames: line, function and globals of each."""
     frames = []
     while tb is not None:
         frame = tb.tb_frame
-        if frame.f_code.co_filename == FILENAME:
-            name = frame.f_code.co_name
-            frames.append(((tb.tb_lineno, "" if name == "_main_" else name), frame.f_globals))
+        code = frame.f_code
+        if code.co_filename == FILENAME:
+            function = "" if code.co_name == "_main_" else code.co_name
+            place = (tb.tb_lineno, function)
+            frames.append((place, frame.f_globals))
         tb = tb.tb_next
     return frames
 
@@ -149,6 +153,7 @@ def _about_name(name: str | None, globals_: dict[str, Any]) -> str:
 
 
 def _existing_names(name: str, globals_: dict[str, Any], builtins: dict[str, Any]) -> str:
+    """Returns the hint for an unknown name: the nearest name, and the script's own variables."""
     variables = _public(globals_)
     functions = [function for function in _public(builtins) if len(function) > 2]
     near = difflib.get_close_matches(name, variables + functions, n=1)
@@ -156,10 +161,12 @@ def _existing_names(name: str, globals_: dict[str, Any], builtins: dict[str, Any
     if not variables:
         return suggestion
     listed = ", ".join(variables[:_MAX_NAMES])
-    return f"{suggestion or ';'} there are: {listed}"
+    head = suggestion or ";"
+    return f"{head} there are: {listed}"
 
 
 def _public(names: Iterable[str]) -> list[str]:
+    """Returns the names that do not begin with an underscore."""
     return [name for name in names if not name.startswith("_")]
 
 
@@ -226,6 +233,7 @@ def _about_type_error(text: str) -> str:
 
 
 def _normalize(name: str) -> str:
+    """Returns a name in the spelling in which names are compared."""
     return name.replace("_", "").lower()
 
 

@@ -62,6 +62,7 @@ def install(read: Callable[[object, str], object]) -> None:
 
 
 def _template(value: object, method: str) -> str:
+    """Returns a template as a plain text. Raises the TypeError that Python raises for another type."""
     kind = type(value)
     if str not in kind.__mro__:
         raise TypeError(f"descriptor '{method}' for 'str' objects doesn't apply to a '{kind.__name__}' object")

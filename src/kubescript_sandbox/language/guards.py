@@ -10,36 +10,20 @@ from __future__ import annotations
 import abc
 import collections
 import decimal
-import functools
-import io
 import types
 import typing
 from collections.abc import Callable
 from typing import Any, Final, NoReturn
 
-from kubescript_sandbox.language import classes, failures, formatting, identifiers
+from kubescript_sandbox.language import classes, formatting, identifiers
 from kubescript_sandbox.language.classes import is_script_class
+from kubescript_sandbox.language.read_values import JUDGED, REFUSED_TYPES, describe, judge
 
 __all__ = [
     "READERS", "REFUSED_TYPES", "access", "augment", "box", "by_name", "count_masks", "describe", "dynamic",
     "forget_mask", "none", "own", "private", "protocol", "read", "special", "target", "writable",
 ]  # fmt: skip
 
-REFUSED_TYPES: Final[frozenset[type]] = frozenset(
-    {
-        types.ModuleType,
-        types.FrameType,
-        types.CodeType,
-        types.TracebackType,
-        types.CellType,
-        io.FileIO,
-        io.BufferedReader,
-        io.BufferedWriter,
-        io.BufferedRandom,
-        io.TextIOWrapper,
-    }
-)
-"""Types whose objects a script may neither read attributes from nor receive as an attribute."""
 
 _WRITABLE: Final[frozenset[type]] = frozenset(
     {
@@ -57,9 +41,6 @@ _METACLASSES: Final = classes.METACLASSES
 _SEALED: Final = classes.SEALED
 
 
-_DESCRIPTORS: Final[frozenset[type]] = frozenset({property, functools.cached_property})
-_JUDGED: Final = REFUSED_TYPES | _DESCRIPTORS | {types.FunctionType, types.MappingProxyType}
-"""Types of values that are checked before a script gets them."""
 _BASE_ALIAS: Final[type] = typing._BaseGenericAlias  # type: ignore[attr-defined]
 _ALIASES: Final[tuple[type, ...]] = (
     *(types.GenericAlias, type(collections.abc.Callable[[], None])),
@@ -80,80 +61,34 @@ def forget_mask(_before: int, value: Any) -> Any:
 
 
 def _refuse(obj: Any, _name: str) -> NoReturn:
-    raise AttributeError(f"a script cannot look into a {type(obj).__name__}") from None
+    """Refuses to look into an object that leads out of a script's world."""
+    kind = type(obj)
+    raise AttributeError(f"a script cannot look into a {kind.__name__}") from None
 
 
 def _read_alias(obj: Any, name: str) -> Any:
-    return getattr(obj, name) if name in identifiers.TEXTS else read(obj.__origin__, name)
+    """Reads an attribute of `list[int]` or `typing.List`: that of its class."""
+    if name in identifiers.TEXTS:
+        return getattr(obj, name)
+    return read(obj.__origin__, name)
 
 
+# The guest adds its views: Python's own way, which looks for a class attribute and makes an AttributeError first, takes
+# three times as long as reading the field.
 READERS: Final[dict[type, Callable[[Any, str], Any]]] = {
     **dict.fromkeys(REFUSED_TYPES, _refuse),
     **dict.fromkeys(_ALIASES, _read_alias),
 }
-"""Types whose attributes are read by a special function. The guest adds its views: Python's own way, which looks for a
-class attribute and makes an AttributeError first, takes three times as long as reading the field."""
+"""Types whose attributes are read by a special function."""
 
 
 def read(obj: Any, name: str) -> Any:
-    """Returns `obj.name` for a public name. The hot path: 10⁶ reads are 0.1 s."""
+    """Returns `obj.name` for a public name."""
+    # The hot path: 10⁶ reads are 0.1 s.
     if type(obj) in READERS:
         return READERS[type(obj)](obj, name)
     value = getattr(obj, name)
-    return _judge(obj, name, value) if type(value) in _JUDGED else value
-
-
-def _judge(obj: Any, name: str, value: Any) -> Any:
-    """Returns `value`, which was read from `obj`, in a form that a script may have.
-
-    Attack: a script calls `ExitStack.callback(fake, f)`, which sets `__wrapped__` on anything that `fake`'s methods
-    return, or writes `class A: p = IPv4Address.is_private`, which runs the property with the script's object as its
-    `self`.
-    """
-    if type(value) in REFUSED_TYPES:
-        raise AttributeError(f"{name!r} is not for scripts: it is a {type(value).__name__}") from None
-    if type(value) is types.MappingProxyType:
-        # Attack: a script writes `RegexFlag.__members__ | spy`, which hands the writable dict behind the proxy to
-        # `spy.__ror__`; so do `view.keys().mapping`, `pattern.groupindex` and `field.metadata`.
-        return types.MappingProxyType(dict(value))
-    owner = _owner(obj, name, value)
-    if owner is None or (is_script_class(owner) and not _is_generated(name, value)):
-        return value
-    if type(value) in _DESCRIPTORS:
-        raise AttributeError(f"{name!r} is a property: read it from a {owner.__name__}, not from the type") from None
-    return _method(owner, value)
-
-
-def _is_generated(name: str, value: Any) -> bool:
-    """Says whether the library or we put this method into a script's class, as `total_ordering` does with `__gt__`.
-
-    Attack: a script calls `A.__init__(json, evil)` of a protocol or dataclass, which would set an attribute of `json`
-    without a guard.
-    """
-    code = getattr(value, "__code__", None)  # a property has none
-    return name in identifiers.PROTOCOL and code is not None and code.co_filename != failures.FILENAME
-
-
-def _owner(obj: Any, name: str, value: Any) -> type | None:
-    """Returns the class that defines a value, if it was read unbound from a class."""
-    kind = type(obj)
-    within = obj.__self_class__ if kind is super else obj if type in kind.__mro__ else None
-    lineage = () if within is None else type.__dict__["__mro__"].__get__(within)
-    return next((each for each in lineage if vars(each).get(name) is value), None)
-
-
-def _method(owner: type, function: types.FunctionType) -> Callable[..., Any]:
-    """Returns a library function or one of ours that requires an object of its own class as its first argument, as
-    functions in C do."""
-
-    def method(self: Any, /, *args: Any, **kwargs: Any) -> Any:
-        if owner not in type(self).__mro__:
-            raise TypeError(f"{function.__name__!r} of {owner.__name__} doesn't apply to {describe(self)}")
-        return function(self, *args, **kwargs)
-
-    method.__name__ = method.__qualname__ = function.__name__
-    method.__doc__ = function.__doc__
-    return method
+    return judge(obj, name, value) if type(value) in JUDGED else value
 
 
 def private(obj: Any, name: str) -> Any:
@@ -188,8 +123,8 @@ def special(obj: Any, name: str) -> Any:
 
 def _is_shared(cls: object) -> bool:
     """Says whether a class is abstract and not the script's, or inherits from such a class, which would remember
-    registered classes. Attack: a script calls `typing.Mapping.register(str)`, or `register` of its own subclass of
-    Mapping."""
+    registered classes."""
+    # Attack: a script calls `typing.Mapping.register(str)`, or `register` of its own subclass of Mapping.
     return isinstance(cls, abc.ABCMeta) and not all(
         is_script_class(each) or each in _PLAIN_BASES for each in type.__dict__["__mro__"].__get__(cls)
     )
@@ -199,11 +134,9 @@ _PLAIN_BASES: Final = frozenset({object, abc.ABC, typing.Generic, typing.Protoco
 
 
 def protocol(obj: Any, name: str) -> Any:
-    """Returns `obj.__method__` of the script's own classes and objects, of their `super()`, and of builtin types.
-
-    Attack: a script calls `json.__init__("json", {"loads": evil})`, which would refill one of our objects, or
-    `super(type(error), error).__init__(…)`, which does so through the parent class.
-    """
+    """Returns `obj.__method__` of the script's own classes and objects, of their `super()`, and of builtin types."""
+    # Attack: a script calls `json.__init__("json", {"loads": evil})`, which would refill one of our objects, or
+    # `super(type(error), error).__init__(…)`, which does so through the parent class.
     kind = type(obj)
     if kind is super:
         kind = obj.__self_class__
@@ -227,7 +160,10 @@ _GUARDS: Final[dict[identifiers.Access, Callable[[Any, str], Any]]] = {
 
 def none(obj: Any) -> bool:
     """Replaces `obj is None`: also true for a guest's empty list or map that stands for a missing field."""
-    return obj is None or (getattr(type(obj), "_stands_in", False) is True and obj._home is not None)
+    if obj is None:
+        return True
+    stands_in = getattr(type(obj), "_stands_in", False) is True
+    return stands_in and obj._home is not None
 
 
 def writable(obj: Any) -> Any:
@@ -245,11 +181,9 @@ def writable(obj: Any) -> Any:
 
 
 def augment(obj: Any, name: str) -> Any:
-    """Returns `obj` for `obj.name += …`, which reads the attribute natively.
-
-    Attack: a script writes `U.copy += spy`, which hands a method that `U` inherits from UserDict to `spy.__radd__`,
-    without a guard.
-    """
+    """Returns `obj` for `obj.name += …`, which reads the attribute natively."""
+    # Attack: a script writes `U.copy += spy`, which hands a method that `U` inherits from UserDict to `spy.__radd__`,
+    # without a guard.
     owner = target(obj, name)
     if type(obj) in _METACLASSES and not classes.is_own(obj, name):
         raise TypeError(f"{name!r} is not an attribute that the class defines: assign it first")
@@ -281,11 +215,6 @@ def own(obj: Any) -> Any:
     if type(type(obj)) in _METACLASSES or is_script_class(obj):
         return obj
     raise TypeError(f"{describe(obj)} has no private attributes for scripts: use a public name")
-
-
-def describe(obj: object) -> str:
-    """Returns an object's description for error messages."""
-    return f"the type {obj.__name__}" if isinstance(obj, type) else f"a {type(obj).__name__}"
 
 
 def _instead(obj: object) -> str:

@@ -48,9 +48,12 @@ def namedtuple(
 
 def NamedTuple(typename: str, fields: Iterable[tuple[str, Any]] | None = None, /, **more: Any) -> type:
     """Replaces typing.NamedTuple, as a base and as a function. Annotations are ignored."""
-    if fields is not None and more:
+    if fields is None:
+        fields = more.items()
+    elif more:
         raise TypeError("Either list of fields or keywords can be provided to NamedTuple, not both")
-    return namedtuple(typename, [name for name, _ in (more.items() if fields is None else fields)])
+    names = [name for name, _ in fields]
+    return namedtuple(typename, names)
 
 
 class NamedTupleMeta(type):
@@ -81,16 +84,19 @@ NamedTuple.__mro_entries__ = lambda _bases: (NAMED_TUPLE,)  # type: ignore[attr-
 
 
 def _require_strings(names: list[str]) -> None:
+    """Raises TypeError for a name that only behaves like text."""
     if any(type(name) is not str for name in names):
         raise TypeError("Type names and field names must be strings")
 
 
 def _rename_fields(names: list[str]) -> list[str]:
+    """Returns the names, with `_0`, `_1`, … in place of those that no field may have."""
     seen: set[str] = set()
     renamed = []
     for place, name in enumerate(names):
-        is_field = name.isidentifier() and not keyword.iskeyword(name) and not name.startswith("_")
-        renamed.append(name if is_field and name not in seen else f"_{place}")
+        is_word = name.isidentifier() and not keyword.iskeyword(name)
+        is_field = is_word and not name.startswith("_") and name not in seen
+        renamed.append(name if is_field else f"_{place}")
         seen.add(name)
     return renamed
 
@@ -111,6 +117,7 @@ def _check_names(typename: str, names: list[str], *, private: bool = False) -> N
 
 
 def _check_order(names: list[str], defaults: Mapping[str, Any]) -> None:
+    """Raises TypeError for a field without a default behind one that has one."""
     before: list[str] = []
     for name in names:
         if name in defaults:
@@ -153,24 +160,28 @@ def _new(made: type, names: Sequence[str], defaults: dict[str, Any]) -> Any:
 def _make(count: int) -> Any:
     def _make(cls: type, iterable: Iterable[Any]) -> Any:
         made: Any = tuple.__new__(cls, iterable)
-        if tuple.__len__(made) != count:
-            raise TypeError(f"Expected {count} arguments, got {tuple.__len__(made)}")
+        size = tuple.__len__(made)
+        if size != count:
+            raise TypeError(f"Expected {count} arguments, got {size}")
         return made
 
     return classmethod(_make)
 
 
 def _replace(self: Any, /, **changes: Any) -> Any:
-    values = [changes.pop(name, value) for name, value in zip(self._fields, tuple.__iter__(self), strict=True)]
+    pairs = zip(self._fields, tuple.__iter__(self), strict=True)
+    values = [changes.pop(name, value) for name, value in pairs]
     if changes:
         raise ValueError(f"Got unexpected field names: {list(changes)!r}")
     return tuple.__new__(type(self), values)
 
 
 def _asdict(self: Any) -> dict[str, Any]:
-    return dict(zip(self._fields, tuple.__iter__(self), strict=True))
+    pairs = zip(self._fields, tuple.__iter__(self), strict=True)
+    return dict(pairs)
 
 
 def __repr__(self: Any) -> str:  # noqa: N807  a method
-    shown = [f"{name}={value!r}" for name, value in zip(self._fields, tuple.__iter__(self), strict=True)]
+    pairs = zip(self._fields, tuple.__iter__(self), strict=True)
+    shown = [f"{name}={value!r}" for name, value in pairs]
     return f"{type(self).__name__}({', '.join(shown)})"

@@ -14,11 +14,9 @@ __all__ = ["Parameters", "require_plain"]
 
 
 def require_plain(options: Mapping[str, object]) -> None:
-    """Raises TypeError unless the names of options are plain strings.
-
-    Attack: a script calls `dumps(x, **{S("cls"): C})`, where the `__eq__` of S denies that this is `cls`, but tells
-    json that it is.
-    """
+    """Raises TypeError unless the names of options are plain strings."""
+    # Attack: a script calls `dumps(x, **{S("cls"): C})`, where the `__eq__` of S denies that this is `cls`, but tells
+    # json that it is.
     if any(type(name) is not str for name in options):
         raise TypeError("the name of an option must be a plain string")
 
@@ -33,9 +31,14 @@ class Parameters:
         self._names = tuple(names)
         self.positional = positional
         self._defaults = defaults
-        self._values = tuple(defaults.get(name) for name in names)
-        self._pick: Any = operator.itemgetter(*names) if len(names) > 1 else self._pick_few
-        self._required = max((place for place, name in enumerate(names, 1) if name not in defaults), default=0)
+        self._values = tuple(map(defaults.get, names))
+        self._pick: Any = self._pick_few
+        if len(names) > 1:
+            self._pick = operator.itemgetter(*names)
+        self._required = 0
+        for place, name in enumerate(names, 1):
+            if name not in defaults:
+                self._required = place
 
     def bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
         """Returns the values in the order of the names. Raises the TypeError that Python raises."""
@@ -54,31 +57,43 @@ class Parameters:
         return args + values if count else values
 
     def _pick_few(self, given: Mapping[str, Any]) -> tuple[Any, ...]:
-        return tuple(given[name] for name in self._names)
+        values = [given[name] for name in self._names]
+        return tuple(values)
 
     def _refuse(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> NoReturn:
-        given = self._names[: len(args)]
+        """Raises the TypeError that Python raises for these arguments."""
+        count = len(args)
+        given = self._names[:count]
         for name in kwargs:
             if name in given:
                 raise TypeError(f"{self._function}() got multiple values for argument {name!r}")
             if name not in self._names:
                 raise TypeError(f"{self._function}() got an unexpected keyword argument {name!r}")
-        if len(args) > self.positional:
-            raise TypeError(f"{self._function}() takes {self._takes()} but {len(args) + 1} were given")
-        lacking = [name for name in self._names[len(args) :] if name not in kwargs and name not in self._defaults]
+        if count > self.positional:
+            raise TypeError(f"{self._function}() takes {self._takes()} but {count + 1} were given")
+        unset = [name for name in self._names[count:] if name not in kwargs]
+        lacking = [name for name in unset if name not in self._defaults]
         positional = [name for name in lacking if name in self._names[: self.positional]]
         names = [repr(name) for name in positional or lacking]
-        what = f"{'positional' if positional else 'keyword-only'} argument{'s' if len(names) > 1 else ''}"
-        raise TypeError(f"{self._function}() missing {len(names)} required {what}: {_list_names(names)}")
+        kind = "positional" if positional else "keyword-only"
+        plural = "s" if len(names) > 1 else ""
+        raise TypeError(
+            f"{self._function}() missing {len(names)} required {kind} argument{plural}: {_list_names(names)}"
+        )
 
     def _takes(self) -> str:
         """Returns how many positional arguments there may be, in words. Python counts `self` too."""
         most = self.positional + 1
         optional = [name for name in self._names[: self.positional] if name in self._defaults]
-        count = f"from {most - len(optional)} to {most}" if optional else f"{most}"
-        return f"{count} positional argument{'s' if most > 1 else ''}"
+        least = most - len(optional)
+        count = f"from {least} to {most}" if optional else f"{most}"
+        plural = "s" if most > 1 else ""
+        return f"{count} positional argument{plural}"
 
 
 def _list_names(names: list[str]) -> str:
     """Returns names as a list in English: `'a'`, `'a' and 'b'`, `'a', 'b', and 'c'`."""
-    return f"{', '.join(names[:-1])}, and {names[-1]}" if len(names) > 2 else " and ".join(names)
+    if len(names) < 3:
+        return " and ".join(names)
+    first = ", ".join(names[:-1])
+    return f"{first}, and {names[-1]}"

@@ -97,4 +97,5 @@ def none_hint(body: list[ast.stmt]) -> str:
 
 
 def _assignment(target: str) -> str:
+    """Returns the hint for a script that ends with an assignment."""
     return f"the script ended with an assignment to `{target}`; end it with a line `{target}` to return it"

@@ -8,17 +8,15 @@ from __future__ import annotations
 import base64
 import binascii
 import fnmatch
-import fractions
 import functools
 import gzip
 import hashlib
 import inspect
-import json
 import re
 import textwrap
 import urllib.parse
 import zlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable
 from typing import Any, Final
 
 from kubescript_sandbox.language import (
@@ -26,90 +24,16 @@ from kubescript_sandbox.language import (
     copying,
     data_classes,
     guards,
+    json_shims,
     named_tuples,
-    parameters,
-    reflection,
     wrappers,
 )
 
 __all__ = ["MEMBERS"]
 
+# Attack: a script decompresses a bomb. A Helm release is under 1 MiB.
 MAX_INFLATED: Final = 64 * 1024 * 1024
-"""Most bytes that one decompression yields. Attack: a script decompresses a bomb. A Helm release is under 1 MiB."""
-
-# --- json -------------------------------------------------------------------------------------------------------------
-
-
-def _loads(text: str | bytes | bytearray, *, cls: None = None, **options: Any) -> Any:
-    """Replaces json.loads, without `cls`."""
-    parameters.require_plain(options)
-    if cls is not None:
-        raise TypeError("json.loads(cls=…) is not available: use object_hook")
-    return json.loads(text, **options)
-
-
-def _dumps(value: object, *, cls: None = None, default: Callable[[Any], Any] | None = None, **options: Any) -> str:
-    """Replaces json.dumps, without `cls`; dates become strings, sets become lists, the guest's objects become dicts."""
-    parameters.require_plain(options)
-    if cls is not None:
-        raise TypeError("json.dumps(cls=…) is not available: use default")
-    convert = _or_plain(default) if default else _plain
-    return json.dumps(value, default=_number_or(convert), **options)
-
-
-def _number_or(convert: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """Returns a converter that makes quantity() results plain numbers, even if a script's `default` would convert
-    them."""
-
-    def number_or(value: Any) -> Any:
-        if isinstance(value, fractions.Fraction):
-            return int(value) if value.denominator == 1 else float(value)
-        return convert(value)
-
-    return number_or
-
-
-def _or_plain(default: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """Returns a script's `default`, wrapped so that it is called only where the official client's objects would need it
-    too. Maps and lists of the official client are dicts and lists; `default=str` would turn the guest's into text that
-    is not JSON."""
-
-    def convert(value: Any) -> Any:
-        as_text = default in (str, repr)
-        if _is_json(value) or (as_text and _is_view(value)):
-            return _plain(value)
-        return default(value)
-
-    return convert
-
-
-def _is_view(value: Any) -> bool:
-    """Says whether a value is an object, map or list of the guest."""
-    return getattr(type(value), "_guarded_writes", False) is True and isinstance(value, (Mapping, Sequence))
-
-
-def _is_json(value: Any) -> bool:
-    """Says whether a value is a map or list of the guest, or an object for which it has no model."""
-    return getattr(type(value), "_stands_in", False) is True and not (
-        value._shape.closed and isinstance(value, Mapping)
-    )
-
-
-def _plain(value: Any) -> object:
-    if _is_view(value):
-        return dict(value) if hasattr(value, "keys") else list(value)
-    if data_classes.is_instance(value):
-        return data_classes.asdict(value)
-    if isinstance(value, Mapping):
-        return dict(value)
-    if isinstance(value, (set, frozenset)):
-        return sorted(value, key=str)
-    for method in ("isoformat", "to_dict"):
-        if callable(found := reflection.get(value, method, None)) and not isinstance(value, type):
-            return found()
-    if isinstance(value, Iterable):
-        return list(value)
-    raise TypeError(f"Object of type {type(value).__name__} is not JSON serializable")
+"""Most bytes that one decompression yields."""
 
 
 # --- functools, operator ----------------------------------------------------------------------------------------------
@@ -138,7 +62,12 @@ def _attrgetter(*paths: str) -> Callable[[Any], Any]:
 
 def _methodcaller(name: str, /, *args: Any, **kwargs: Any) -> Callable[[Any], Any]:
     """Replaces operator.methodcaller: reads the method through the guards."""
-    return lambda obj: guards.dynamic(obj, name)(*args, **kwargs)
+
+    def call(obj: Any) -> Any:
+        method = guards.dynamic(obj, name)
+        return method(*args, **kwargs)
+
+    return call
 
 
 class _Annotated:
@@ -153,47 +82,51 @@ class _Annotated:
 
 
 def _of_text(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Returns a text function that accepts only real text. Attack: a script passes an object to `re.escape(s)` or
-    `textwrap.wrap(s)`, which hand `s.translate` a dict that everybody shares."""
+    """Returns a text function that accepts only real text."""
 
+    # Attack: a script passes an object to `re.escape(s)` or `textwrap.wrap(s)`, which hand `s.translate` a dict that
+    # everybody shares.
     @functools.wraps(function)
     def of_text(text: Any, *args: Any, **options: Any) -> Any:
-        return function(_text(text, function), *args, **options)
+        plain = _text(text, function)
+        return function(plain, *args, **options)
 
     return of_text
 
 
 def _text(value: Any, function: Callable[..., Any]) -> Any:
     """Returns a text as a plain one. Raises TypeError for an object that only behaves like text."""
-    if str not in type(value).__mro__ and bytes not in type(value).__mro__:
-        raise TypeError(f"{function.__name__}() takes text, not a {type(value).__name__}")
+    kind = type(value)
+    is_text = str in kind.__mro__ or bytes in kind.__mro__
+    if not is_text:
+        raise TypeError(f"{function.__name__}() takes text, not a {kind.__name__}")
     return _exact(value)
 
 
 def _of_texts(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Returns a function whose text arguments are first made plain.
+    """Returns a function whose text arguments are first made plain."""
 
-    Attack: a script calls `quote(s)`, which caches what `s.encode` returns in a table for all calls, in which the
-    script's `__hash__` and `__eq__` choose the place.
-    """
-
+    # Attack: a script calls `quote(s)`, which caches what `s.encode` returns in a table for all calls, in which the
+    # script's `__hash__` and `__eq__` choose the place.
     @functools.wraps(function)
     def of_texts(*args: Any, **options: Any) -> Any:
-        exact = {name: _exact(value) for name, value in options.items()}
-        return function(*map(_exact, args), **exact)
+        exact_args = map(_exact, args)
+        exact_options = {name: _exact(value) for name, value in options.items()}
+        return function(*exact_args, **exact_options)
 
     return of_texts
 
 
 def _with_pattern(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Returns a function of fnmatch that accepts only text patterns. Attack: a script passes a pattern object whose
-    `__getitem__` gives texts to `re.escape`."""
+    """Returns a function of fnmatch that accepts only text patterns."""
     signature = inspect.signature(function)
 
+    # Attack: a script passes a pattern object whose `__getitem__` gives texts to `re.escape`.
     @functools.wraps(function)
     def with_pattern(*args: Any, **options: Any) -> Any:
         given = signature.bind(*args, **options)
-        given.arguments["pat"] = _text(given.arguments["pat"], function)
+        pattern = given.arguments["pat"]
+        given.arguments["pat"] = _text(pattern, function)
         return function(*given.args)
 
     return with_pattern
@@ -209,7 +142,12 @@ _EXACT: Final[dict[type, Callable[[Any], Any]]] = {
 def _exact(value: Any) -> Any:
     """Returns a text of a script's own class as a plain one; any other value unchanged."""
     kind = type(value)
-    return next((exact(value) for base, exact in _EXACT.items() if base is not kind and base in kind.__mro__), value)
+    if kind in _EXACT:
+        return value
+    for base, exact in _EXACT.items():
+        if base in kind.__mro__:
+            return exact(value)
+    return value
 
 
 _quote_plus: Final = _of_texts(urllib.parse.quote_plus)
@@ -247,6 +185,7 @@ def _gunzip(data: bytes) -> bytes:
 
 
 def _gzip(data: bytes, compresslevel: int = 9) -> bytes:
+    """Replaces gzip.compress: without a time, so that equal data stay equal."""
     return gzip.compress(data, compresslevel, mtime=0)
 
 
@@ -267,7 +206,7 @@ MEMBERS: Final[dict[str, dict[str, object]]] = {
     "base64": {
         name: _unless_masked(getattr(base64, name)) for name in ("b64decode", "standard_b64decode", "urlsafe_b64decode")
     },
-    "json": {"loads": _loads, "dumps": _dumps},
+    "json": {"loads": json_shims.loads, "dumps": json_shims.dumps},
     "collections": {"namedtuple": named_tuples.namedtuple},
     "dataclasses": data_classes.MEMBERS,
     "copy": {"copy": copying.shallow, "deepcopy": copying.deep},

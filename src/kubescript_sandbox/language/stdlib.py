@@ -59,7 +59,8 @@ class ModuleProxy(Module):
         raise TypeError("modules cannot be changed")
 
     def __dir__(self) -> list[str]:
-        return sorted(name for name in self.__dict__ if not name.startswith("_"))
+        public = [name for name in self.__dict__ if not name.startswith("_")]
+        return sorted(public)
 
     def __repr__(self) -> str:
         return f"<module {self.__dict__['_name_']!r}>"
@@ -208,11 +209,13 @@ _ENCODINGS: Final = (
 
 
 def _export(module: str, exports: str) -> dict[str, object]:
+    """Returns the exported names of a real module, if the running Python has them."""
     real = importlib.import_module(module)
     names = exports.split()
     if exports == "*":
         names = [name for name in dir(real) if not name.startswith("_")]
-    return {name: getattr(real, name) for name in names if hasattr(real, name)}
+    present = [name for name in names if hasattr(real, name)]
+    return {name: getattr(real, name) for name in present}
 
 
 def _build() -> dict[str, ModuleProxy]:

@@ -30,6 +30,7 @@ def load() -> None:
 
 
 def _zone_directories() -> list[Any]:
+    """Returns the folders of time zone files: those of the package tzdata, or else the system's."""
     try:
         return [importlib.resources.files("tzdata") / "zoneinfo"]
     except ModuleNotFoundError:

@@ -14,7 +14,11 @@ __all__ = ["find"]
 
 def find(tree: ast.AST) -> dict[int, ast.expr]:
     """Returns the reads of fields and items that are only tested for their truth, by `id`."""
-    return {id(read): read for node in ast.walk(tree) for test in _tests(node) for read in _reads(test)}
+    found: dict[int, ast.expr] = {}
+    for node in ast.walk(tree):
+        for test in _tests(node):
+            found.update((id(read), read) for read in _reads(test))
+    return found
 
 
 def _tests(node: ast.AST) -> list[ast.expr]:
@@ -33,6 +37,7 @@ def _tests(node: ast.AST) -> list[ast.expr]:
 
 
 def _reads(test: ast.expr) -> Iterator[ast.expr]:
+    """Yields the reads of fields and items whose truth a test asks for."""
     match test:
         case ast.BoolOp(values=values):
             for value in values:

@@ -19,8 +19,8 @@ from kubescript_sandbox.wire import protocol
 __all__ = ["FrameSocket", "OnFrame"]
 
 _HEADER: Final = struct.Struct("<IB")
+# Bytes of payload that are copied behind their header; larger payloads are cheaper to send in two calls.
 _JOINED: Final = 64 * protocol.KIB
-"""Bytes of payload that are copied behind their header; larger payloads are cheaper to send in two calls."""
 OnFrame = Callable[[], bool]
 """Called during a send when a frame has arrived. Returns False when that frame must wait until the send is over."""
 

@@ -12,13 +12,15 @@ from typing import Final
 
 __all__ = ["MAX_DIGITS", "MAX_VALUES", "depth", "has_long_numbers", "most_values", "outline"]
 
+# They take the host up to half a second and about 30 MiB.
 MAX_VALUES: Final = 100_000
-"""Values of one text. They take the host up to half a second and about 30 MiB."""
+"""Values of one text."""
+# Digits of one integer: Python refuses to read a longer one (sys.get_int_max_str_digits).
 MAX_DIGITS: Final = 4_300
-"""Digits of one integer: Python refuses to read a longer one (sys.get_int_max_str_digits)."""
 _ORDINARY_DIGITS: Final = 40
+# They take 2 ms.
 _MAX_LONG_DIGITS: Final = 20_000
-"""Digits of all longer numbers together. They take 2 ms."""
+"""Digits of all longer numbers together."""
 _BYTES_OF_VALUE: Final = 8
 _STEPS: Final = {ord("["): 1, ord("{"): 1, ord("]"): -1, ord("}"): -1}
 _NOT_BRACKETS: Final = bytes(set(range(256)) - _STEPS.keys())
@@ -52,10 +54,8 @@ def depth(outline: bytes) -> int:
 
 
 def has_long_numbers(outline: bytes) -> bool:
-    """Says whether the numbers in an outline are too long, singly or together.
-
-    Attack: a script returns 900 integers of 4,300 digits; reading them blocks the interpreter for 0.2 to 0.9 s, since
-    the time grows with the square of their length.
-    """
+    """Says whether the numbers in an outline are too long, singly or together."""
+    # Attack: a script returns 900 integers of 4,300 digits; reading them blocks the interpreter for 0.2 to 0.9 s, since
+    # the time grows with the square of their length.
     lengths = [len(digits) for digits in outline.translate(_ONLY_DIGITS).split() if len(digits) > _ORDINARY_DIGITS]
     return max(lengths, default=0) > MAX_DIGITS or sum(lengths) > _MAX_LONG_DIGITS

@@ -103,7 +103,7 @@ def test_untrusted_side_imports_nothing_of_the_host() -> None:
     network."""
     done = subprocess.run([sys.executable, "-c", IMPORTS_NOTHING_OF_OURS], capture_output=True, text=True, check=True)
     ours, others = done.stdout.splitlines()
-    own = "advice builtins classes compiler copying data_classes data_fields data_methods failures formatting guards identifiers memory_views named_tuples os_stub parameters reflection refusals results shims stdlib timezones transformer truths wrappers"
+    own = "advice builtins classes compiler copying data_classes data_fields data_methods failures formatting guards identifiers json_shims memory_views name_rules named_tuples os_stub parameters pattern_rules read_values reflection refusals results shims stdlib timezones transformer truths wrappers"
     assert set(ours.split()) == {
         "kubescript_sandbox",
         "kubescript_sandbox.language",

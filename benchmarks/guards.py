@@ -12,7 +12,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from benchmarks import report
-from kubescript_sandbox.language import builtins, compiler, stdlib
+from kubescript_sandbox.language import compiler
+from kubescript_sandbox.library import builtins, stdlib
 
 __all__ = ["run"]
 

@@ -47,7 +47,8 @@ def work():
 """
 GUARDED = """\
 import sys
-from kubescript_sandbox.language import compiler, builtins, stdlib
+from kubescript_sandbox.language import compiler
+from kubescript_sandbox.library import builtins, stdlib
 stdlib.warm()
 def work():
     scope = builtins.build_globals(print_=print, extra={}, importable={})

@@ -14,7 +14,8 @@ from typing import Any, Final, TypeVar
 
 from hypothesis import strategies as st
 
-from kubescript_sandbox.language import builtins, compiler, identifiers, reflection, stdlib
+from kubescript_sandbox.language import compiler, identifiers, reflection
+from kubescript_sandbox.library import builtins, stdlib
 from security_tests import reach
 
 __all__ = ["KINDS", "Text", "programs"]

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any, Final
 
 from kubescript.guest.sdk.objects import helpers
-from kubescript_sandbox.language import builtins, compiler
+from kubescript_sandbox.language import compiler
+from kubescript_sandbox.library import builtins
 from security_tests import reach
 
 __all__ = ["SAFE", "evaluate", "goes_on"]

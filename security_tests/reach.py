@@ -12,8 +12,9 @@ from typing import Any, Final, cast
 from kubescript.guest.advice import ADVICE
 from kubescript.guest.sdk.compat import kubeconfig
 from kubescript.guest.sdk.objects import helpers
-from kubescript_sandbox.language import advice, compiler, identifiers, reflection, stdlib
-from kubescript_sandbox.language import builtins as script_builtins
+from kubescript_sandbox.language import advice, compiler, identifiers, reflection
+from kubescript_sandbox.library import builtins as script_builtins
+from kubescript_sandbox.library import stdlib
 
 __all__ = ["SECRET", "Handle", "leak", "reachable", "silent", "walk"]
 
@@ -71,8 +72,8 @@ _HOMES: Final = (
     "datetime decimal _decimal fractions statistics random string itertools operator _operator contextlib csv _csv _io "
     "hashlib _hashlib hmac ipaddress urllib.parse difflib time dataclasses calendar numbers copy binascii json.decoder "
     "tomllib tomllib._parser zlib zoneinfo._common _thread _blake2 _sha1 _sha2 _sha3 _md5 _sha256 _sha512 _random "
-    "_functools _contextvars kubescript_sandbox.language.guards kubescript_sandbox.language.reflection kubescript_sandbox.language.stdlib kubescript_sandbox.language.classes "
-    "kubescript_sandbox.language.builtins kubescript_sandbox.language.wrappers kubescript_sandbox.language.copying kubescript_sandbox.language.data_fields kubescript_sandbox.language.shims kubescript_sandbox.language.timezones kubescript_sandbox.language.memory_views kubescript.guest.sdk.values.ages kubescript.guest.sdk.values.exact"
+    "_functools _contextvars kubescript_sandbox.language.guards kubescript_sandbox.language.reflection kubescript_sandbox.library.stdlib kubescript_sandbox.language.classes "
+    "kubescript_sandbox.library.builtins kubescript_sandbox.library.wrappers kubescript_sandbox.library.copying kubescript_sandbox.library.data_fields kubescript_sandbox.library.shims kubescript_sandbox.library.timezones kubescript_sandbox.library.memory_views kubescript.guest.sdk.values.ages kubescript.guest.sdk.values.exact"
 )
 HOMES: Final = frozenset(_HOMES.split()) | {__name__}
 """Modules whose types a script may meet. A new one is looked at before it is added."""

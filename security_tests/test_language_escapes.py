@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 import pytest
 
-from kubescript_sandbox.language import stdlib
+from kubescript_sandbox.library import stdlib
 from security_tests import reach
 from security_tests.language import SAFE, evaluate, goes_on
 from tests.kit import cases

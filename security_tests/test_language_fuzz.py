@@ -18,7 +18,8 @@ import pytest
 from hypothesis import Phase, settings
 
 from kubescript.guest.sdk.values import operations
-from kubescript_sandbox.language import builtins, formatting, guards, identifiers, read_values, stdlib
+from kubescript_sandbox.language import formatting, guards, identifiers, read_values
+from kubescript_sandbox.library import builtins, stdlib
 from security_tests import grammar
 from security_tests.worlds import ATTEMPT, Verdict, judge, shared
 from tests.kit import cases

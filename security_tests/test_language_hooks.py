@@ -25,7 +25,8 @@ from typing import Any, Final
 import pytest
 
 from kubescript.guest.sdk.values import operations
-from kubescript_sandbox.language import compiler, failures, identifiers, reflection, stdlib
+from kubescript_sandbox.language import compiler, failures, identifiers, reflection
+from kubescript_sandbox.library import stdlib
 from security_tests import reach
 from security_tests.worlds import SDK, World
 

@@ -20,7 +20,8 @@ from typing import Any, ClassVar, Final
 import pytest
 
 from kubescript.guest.sdk.objects import helpers
-from kubescript_sandbox.language import builtins, compiler, reflection, stdlib
+from kubescript_sandbox.language import compiler, reflection
+from kubescript_sandbox.library import builtins, stdlib
 from security_tests import reach
 from security_tests.language import SAFE, evaluate, goes_on
 from tests.kit import cases

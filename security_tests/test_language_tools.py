@@ -10,7 +10,7 @@ import pytest
 
 from kubescript.guest import toolbox
 from kubescript.guest.sdk.values import operations
-from kubescript_sandbox.language import stdlib
+from kubescript_sandbox.library import stdlib
 from security_tests import benches
 from security_tests.worlds import ATTEMPT, Verdict, judge
 from tests.kit import cases

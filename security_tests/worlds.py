@@ -24,7 +24,8 @@ from kubescript.guest.sdk.objects import helpers
 from kubescript.guest.sdk.values import context
 from kubescript.wire import exchanges
 from kubescript_sandbox.guest import channel
-from kubescript_sandbox.language import builtins, compiler, formatting, guards, stdlib
+from kubescript_sandbox.language import compiler, formatting, guards
+from kubescript_sandbox.library import builtins, stdlib
 from security_tests import reach
 
 __all__ = ["ATTEMPT", "SDK", "Verdict", "World", "judge", "shared"]

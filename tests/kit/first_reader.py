@@ -11,7 +11,8 @@ import pytest
 from kubescript.guest.sdk.compat import modules
 from kubescript.guest.sdk.objects import helpers, serialize
 from kubescript.guest.sdk.values import context
-from kubescript_sandbox.language import builtins, compiler
+from kubescript_sandbox.language import compiler
+from kubescript_sandbox.library import builtins
 from kubescript_sandbox.wire import protocol
 from tests.kit import told
 from tests.kit.sdk_transport import DISCOVERY, Exchange, cluster

@@ -8,7 +8,8 @@ from typing import Any
 
 from kubescript.guest.sdk.compat import modules
 from kubescript.guest.sdk.objects import helpers, serialize
-from kubescript_sandbox.language import builtins, compiler
+from kubescript_sandbox.language import compiler
+from kubescript_sandbox.library import builtins
 from tests.kit.sdk_transport import POD, cluster
 
 SETUP = """

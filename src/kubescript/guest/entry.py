@@ -19,7 +19,8 @@ from kubescript.wire import exchanges
 from kubescript_sandbox.guest import channel
 from kubescript_sandbox.guest.contract import Rehearsal
 from kubescript_sandbox.language import advice as sayings
-from kubescript_sandbox.language import builtins, compiler
+from kubescript_sandbox.language import compiler
+from kubescript_sandbox.library import builtins
 from kubescript_sandbox.wire import protocol
 
 __all__ = ["GUEST"]

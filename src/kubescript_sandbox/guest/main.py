@@ -16,7 +16,8 @@ import msgspec
 from kubescript_sandbox.confinement import lockdown, scheduling
 from kubescript_sandbox.guest import channel, faults, warmup
 from kubescript_sandbox.guest.contract import Guest, Session
-from kubescript_sandbox.language import compiler, stdlib
+from kubescript_sandbox.language import compiler
+from kubescript_sandbox.library import stdlib
 from kubescript_sandbox.wire import framing, outline, protocol
 
 __all__ = ["Evaluate", "Prepare", "main", "prepare", "warm"]

@@ -7,7 +7,7 @@ from typing import Final
 
 from kubescript_sandbox.guest import channel
 from kubescript_sandbox.guest.contract import Rehearsal
-from kubescript_sandbox.language import builtins
+from kubescript_sandbox.library import builtins
 from kubescript_sandbox.wire import plain, protocol
 
 __all__ = ["GUEST"]

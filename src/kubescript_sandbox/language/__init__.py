@@ -1,1 +1,1 @@
-"""The Python that a script may write: compiler, guards and the standard library it can import."""
+"""The Python that a script may write: compiler, transformer and guards."""

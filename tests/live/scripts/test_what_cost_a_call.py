@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from kubescript.output import fencing
-from kubescript_sandbox.language import stdlib
+from kubescript_sandbox.library import stdlib
 from tests.kit import clients
 from tests.kit.two_pods import run
 

@@ -19,7 +19,7 @@ from tests.kit import paths
 ROOT: Final = paths.ROOT
 configuration.configure()
 PAGE: Final = (ROOT / "docs" / "architecture.md").read_text("utf-8")
-SANDBOXED: Final = ("guest", "language", "confinement", "wire")
+SANDBOXED: Final = ("guest", "library", "language", "confinement", "wire")
 """The rooms of the sandbox whose code runs in the untrusted process."""
 
 UNTRUSTED_PACKAGES: Final = {"RestrictedPython", "greenlet", "msgspec", "pyseccomp", "tzdata"}

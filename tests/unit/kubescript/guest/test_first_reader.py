@@ -10,7 +10,7 @@ import pytest
 
 from kubescript.guest.sdk.objects import helptext
 from kubescript.guest.sdk.values import exceptions
-from kubescript_sandbox.language import stdlib
+from kubescript_sandbox.library import stdlib
 from kubescript_sandbox.wire import protocol
 from tests.kit import cases
 from tests.kit.first_reader import ANSWERS, failure, result

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from kubescript_sandbox.language import stdlib
+from kubescript_sandbox.library import stdlib
 from tests.kit import cases
 from tests.kit.first_reader import failure, result
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kubescript_sandbox.language import stdlib
+from kubescript_sandbox.library import stdlib
 from tests.kit import cases
 from tests.kit.two_pods import answer, run
 

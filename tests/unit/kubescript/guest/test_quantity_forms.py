@@ -8,7 +8,8 @@ from fractions import Fraction
 import pytest
 
 from kubescript.guest.sdk.values.quantity import quantity
-from kubescript_sandbox.language import failures, stdlib
+from kubescript_sandbox.language import failures
+from kubescript_sandbox.library import stdlib
 from tests.kit import cases
 from tests.kit.two_pods import answer, run
 

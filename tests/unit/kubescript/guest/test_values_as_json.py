@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 from kubescript.guest.sdk.objects import schemas, serialize, views
-from kubescript_sandbox.language import classes, data_classes
+from kubescript_sandbox.language import classes
+from kubescript_sandbox.library import data_classes
 from tests.kit import cases
 from tests.kit.sdk_transport import POD, cluster
 

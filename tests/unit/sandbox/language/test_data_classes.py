@@ -13,7 +13,8 @@ from typing import Any, Final
 
 import pytest
 
-from kubescript_sandbox.language import builtins, compiler, stdlib
+from kubescript_sandbox.language import compiler
+from kubescript_sandbox.library import builtins, stdlib
 from tests.kit import cases
 
 HEAD: Final = """
@@ -237,7 +238,8 @@ def test_objects_cost_about_three_times_what_they_cost_in_python() -> None:
 
 NO_CODE: Final = """
 import json, sys
-from kubescript_sandbox.language import builtins, compiler, stdlib
+from kubescript_sandbox.language import compiler
+from kubescript_sandbox.library import builtins, stdlib
 stdlib.warm()
 programs = [compiler.compile_script(script) for script in json.loads(sys.argv[1])]
 generated, watching = [], False

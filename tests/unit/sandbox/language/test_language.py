@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from kubescript_sandbox.language import builtins, compiler, refusals, stdlib
+from kubescript_sandbox.language import compiler, refusals
+from kubescript_sandbox.library import builtins, stdlib
 from tests.kit import cases, told
 from tests.unit.sandbox.language.programs import PROGRAMS, Replicas
 

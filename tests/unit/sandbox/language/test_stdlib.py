@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from kubescript_sandbox.language import builtins, compiler, shims, stdlib
+from kubescript_sandbox.language import compiler
+from kubescript_sandbox.library import builtins, shims, stdlib
 from tests.kit import cases
 from tests.unit.sandbox.language.uses import USES
 
@@ -90,7 +91,8 @@ def test_dir_lists_a_module() -> None:
 
 IMPORTS_NOTHING_OF_OURS = """
 import sys
-from kubescript_sandbox.language import compiler, builtins, stdlib
+from kubescript_sandbox.language import compiler
+from kubescript_sandbox.library import builtins, stdlib
 stdlib.warm()
 ours = {m for m in sys.modules if m.startswith("kubescript")}
 print(" ".join(sorted(ours)))
@@ -103,18 +105,21 @@ def test_untrusted_side_imports_nothing_of_the_host() -> None:
     network."""
     done = subprocess.run([sys.executable, "-c", IMPORTS_NOTHING_OF_OURS], capture_output=True, text=True, check=True)
     ours, others = done.stdout.splitlines()
-    own = "advice builtins classes compiler copying data_classes data_fields data_methods failures formatting guards identifiers json_shims memory_views name_rules named_tuples os_stub parameters pattern_rules read_values reflection refusals results shims stdlib timezones transformer truths wrappers"
+    language = "advice classes compiler failures formatting guards identifiers name_rules named_tuples parameters pattern_rules read_values reflection refusals results transformer truths"
+    library = "builtins copying data_classes data_fields data_methods json_shims memory_views os_stub shims stdlib timezones wrappers"
+    rooms = {"language": language, "library": library}
     assert set(ours.split()) == {
         "kubescript_sandbox",
-        "kubescript_sandbox.language",
-        *(f"kubescript_sandbox.language.{name}" for name in own.split()),
+        *(f"kubescript_sandbox.{room}" for room in rooms),
+        *(f"kubescript_sandbox.{room}.{name}" for room, names in rooms.items() for name in names.split()),
     }
     assert others == "[]"
 
 
 OPENS_NOTHING = """
 import sys
-from kubescript_sandbox.language import compiler, builtins, stdlib
+from kubescript_sandbox.language import compiler
+from kubescript_sandbox.library import builtins, stdlib
 from tests.unit.sandbox.language import programs, uses
 stdlib.warm()
 opened = []

@@ -15,7 +15,7 @@ from kubescript.guest.sdk.calls import futures, method_hints, watch
 from kubescript.guest.sdk.compat import kubeconfig, models, utilities
 from kubescript.guest.sdk.discovery import dynamic
 from kubescript.guest.sdk.values import exceptions, names, operations
-from kubescript_sandbox.language import stdlib
+from kubescript_sandbox.library import stdlib
 
 __all__ = ["VirtualModule", "exports", "kubernetes_module"]
 _EXCEPTIONS: Final[dict[str, object]] = {

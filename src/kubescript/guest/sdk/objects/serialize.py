@@ -22,7 +22,8 @@ import msgspec
 
 from kubescript.guest.sdk.objects import base_view, list_objects
 from kubescript.guest.sdk.values import context, exact, lazy_json, timestamps
-from kubescript_sandbox.language import classes, data_classes
+from kubescript_sandbox.language import classes
+from kubescript_sandbox.library import data_classes
 
 __all__ = ["NotPlainError", "encode", "encode_body", "to_plain"]
 

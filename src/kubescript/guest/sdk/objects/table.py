@@ -14,7 +14,8 @@ from typing import Any, Final, NamedTuple
 
 from kubescript.guest.sdk.objects import fields, list_objects, list_view, object_text, views
 from kubescript.guest.sdk.values import ages, timestamps
-from kubescript_sandbox.language import classes, data_classes
+from kubescript_sandbox.language import classes
+from kubescript_sandbox.library import data_classes
 
 __all__ = ["rows_of", "table"]
 

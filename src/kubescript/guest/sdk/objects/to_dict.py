@@ -11,7 +11,7 @@ from typing import Any, Final, Self
 
 from kubescript.guest.sdk.objects import schemas
 from kubescript.guest.sdk.values import exact, exceptions, names, timestamps
-from kubescript_sandbox.language import copying
+from kubescript_sandbox.library import copying
 
 __all__ = ["Snapshot", "json_data", "snapshot"]
 

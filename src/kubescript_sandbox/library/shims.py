@@ -19,15 +19,8 @@ import zlib
 from collections.abc import Callable
 from typing import Any, Final
 
-from kubescript_sandbox.language import (
-    classes,
-    copying,
-    data_classes,
-    guards,
-    json_shims,
-    named_tuples,
-    wrappers,
-)
+from kubescript_sandbox.language import classes, guards, named_tuples
+from kubescript_sandbox.library import copying, data_classes, json_shims, wrappers
 
 __all__ = ["MEMBERS"]
 

@@ -12,17 +12,8 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, NoReturn
 
-from kubescript_sandbox.language import (
-    advice,
-    classes,
-    formatting,
-    guards,
-    memory_views,
-    os_stub,
-    reflection,
-    refusals,
-    stdlib,
-)
+from kubescript_sandbox.language import advice, classes, formatting, guards, reflection, refusals
+from kubescript_sandbox.library import memory_views, os_stub, stdlib
 
 __all__ = ["build_globals"]
 

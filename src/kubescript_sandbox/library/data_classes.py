@@ -13,8 +13,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import MISSING
 from typing import Any, Final
 
-from kubescript_sandbox.language import classes, copying, data_fields, data_methods
-from kubescript_sandbox.language.data_fields import Field, Kind, Record
+from kubescript_sandbox.language import classes
+from kubescript_sandbox.library import copying, data_fields, data_methods
+from kubescript_sandbox.library.data_fields import Field, Kind, Record
 
 __all__ = ["MEMBERS", "asdict", "dataclass", "fields", "is_instance"]
 

@@ -12,7 +12,7 @@ from dataclasses import MISSING, FrozenInstanceError
 from typing import Any, Final, NoReturn
 
 from kubescript_sandbox.language import guards, parameters
-from kubescript_sandbox.language.data_fields import Field, Kind, Record
+from kubescript_sandbox.library.data_fields import Field, Kind, Record
 
 __all__ = ["comparison", "freeze", "hashing", "init", "representation"]
 

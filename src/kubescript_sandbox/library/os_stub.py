@@ -10,7 +10,7 @@ import posixpath
 import sys
 from collections.abc import Callable, Mapping
 
-from kubescript_sandbox.language import stdlib
+from kubescript_sandbox.library import stdlib
 
 __all__ = ["modules"]
 

@@ -10,7 +10,8 @@ import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from kubescript_sandbox.language import data_classes, parameters, reflection
+from kubescript_sandbox.language import parameters, reflection
+from kubescript_sandbox.library import data_classes
 
 __all__ = ["dumps", "loads"]
 

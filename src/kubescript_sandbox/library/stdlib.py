@@ -16,7 +16,7 @@ import time
 from collections.abc import Mapping
 from typing import Any, Final, NoReturn
 
-from kubescript_sandbox.language import shims, timezones
+from kubescript_sandbox.library import shims, timezones
 
 __all__ = ["IMPORT_LINES", "MODULES", "Module", "ModuleProxy", "warm"]
 

@@ -73,7 +73,7 @@ _HOMES: Final = (
     "hashlib _hashlib hmac ipaddress urllib.parse difflib time dataclasses calendar numbers copy binascii json.decoder "
     "tomllib tomllib._parser zlib zoneinfo._common _thread _blake2 _sha1 _sha2 _sha3 _md5 _sha256 _sha512 _random "
     "_functools _contextvars kubescript_sandbox.language.guards kubescript_sandbox.language.reflection kubescript_sandbox.library.stdlib kubescript_sandbox.language.classes "
-    "kubescript_sandbox.library.builtins kubescript_sandbox.library.wrappers kubescript_sandbox.library.copying kubescript_sandbox.library.data_fields kubescript_sandbox.library.shims kubescript_sandbox.library.timezones kubescript_sandbox.library.memory_views kubescript.guest.sdk.values.ages kubescript.guest.sdk.values.exact"
+    "kubescript_sandbox.library.builtins kubescript_sandbox.library.wrappers kubescript_sandbox.library.copying kubescript_sandbox.library.data_fields kubescript_sandbox.library.shims kubescript_sandbox.library.timezones kubescript_sandbox.library.memory_views kubescript.guest.sdk.values.ages kubescript.guest.sdk.values.quantity_number"
 )
 HOMES: Final = frozenset(_HOMES.split()) | {__name__}
 """Modules whose types a script may meet. A new one is looked at before it is added."""

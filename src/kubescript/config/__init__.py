@@ -1,10 +1,11 @@
 """All settings, which are read once from flags, environment and file, in this order of precedence, and frozen."""
 
-from kubescript.config.callers import LOOPBACK, Access, Auth, Http, Impersonation, Introspection, Tls
+from kubescript.config.callers import Access, Auth, Impersonation, Introspection
 from kubescript.config.commands import ROUTES, OpenShift, OpenStack, Route, normal_url
 from kubescript.config.context_table import Context, DeniedResource
 from kubescript.config.deferring import defer_models
 from kubescript.config.execution import Limits, Output, Redaction, RedactionRule, Sandbox
+from kubescript.config.http_transport import LOOPBACK, Http, Tls
 from kubescript.config.loading import load
 from kubescript.config.observability import Audit, Telemetry
 from kubescript.config.section import MIB

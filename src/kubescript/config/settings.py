@@ -15,7 +15,7 @@ import pydantic_settings
 from pydantic import Field
 
 from kubescript import errors
-from kubescript.config import callers, commands, execution, observability
+from kubescript.config import callers, commands, execution, http_transport, observability
 from kubescript.config.context_table import Context, DeniedResource
 from kubescript.config.section import UserPath
 from kubescript.config.write_policy import Plans, WritePolicy
@@ -100,9 +100,9 @@ class Settings(pydantic_settings.BaseSettings):
     """The destinations of traces and metrics."""
     transport: Literal["stdio", "http"] = "stdio"
     """The transport over which clients connect."""
-    http: callers.Http = callers.Http()
+    http: http_transport.Http = http_transport.Http()
     """The http transport, and the limits of each caller."""
-    tls: callers.Tls = callers.Tls()
+    tls: http_transport.Tls = http_transport.Tls()
     """TLS of the http transport."""
     auth: callers.Auth = callers.Auth()
     """The authentication of callers. Without it, the http transport serves loopback addresses only."""
@@ -229,7 +229,7 @@ class Settings(pydantic_settings.BaseSettings):
     @property
     def is_local(self) -> bool:
         """Whether only this machine can reach the http transport."""
-        return self.host in callers.LOOPBACK
+        return self.host in http_transport.LOOPBACK
 
     @property
     def knows_callers(self) -> bool:

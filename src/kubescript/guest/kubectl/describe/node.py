@@ -12,7 +12,7 @@ from kubescript.guest.kubectl.describe.text_writer import Writer
 from kubescript.guest.kubectl.describe.texts import Object
 from kubescript.guest.kubectl.rows import cells
 from kubescript.guest.sdk import client
-from kubescript.guest.sdk.values import exact, quantity
+from kubescript.guest.sdk.values import quantity, quantity_number
 from kubescript.kube import quantities
 from kubescript.wire import messages
 
@@ -272,7 +272,7 @@ _NANO: Final = 10**9
 class Amount(NamedTuple):
     """A quantity, and whether it is written in powers of 1024."""
 
-    number: exact.Quantity
+    number: quantity_number.Quantity
     binary: bool
 
     def __str__(self) -> str:

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, Literal
 
 from kubescript.guest.sdk.objects import serialize
-from kubescript.guest.sdk.values import exact, names, operations
+from kubescript.guest.sdk.values import names, operations, quantity_number
 from kubescript.wire import exchanges
 from kubescript.wire.exchanges import Call
 
@@ -241,7 +241,7 @@ def _text(operation: operations.Operation, name: str, kind: str, value: Any) -> 
     """Returns one query value as text."""
     if isinstance(value, bool):
         value = "true" if value else "false"
-    if isinstance(value, exact.Quantity):
+    if isinstance(value, quantity_number.Quantity):
         value = value.plain()
     if isinstance(value, Mapping):
         terms = [f"{key}={each}" for key, each in value.items()]

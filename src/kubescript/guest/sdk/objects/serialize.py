@@ -21,7 +21,7 @@ from typing import Any, Final
 import msgspec
 
 from kubescript.guest.sdk.objects import base_view, list_objects
-from kubescript.guest.sdk.values import context, exact, lazy_json, timestamps
+from kubescript.guest.sdk.values import context, lazy_json, quantity_number, timestamps
 from kubescript_sandbox.language import classes
 from kubescript_sandbox.library import data_classes
 
@@ -110,7 +110,7 @@ class _Walk:
             return value
         if isinstance(value, enum.Enum):
             return self.convert(value.value, path, above)
-        if isinstance(value, int | float | decimal.Decimal | exact.Quantity):
+        if isinstance(value, int | float | decimal.Decimal | quantity_number.Quantity):
             return _number(value)
         if isinstance(value, str):
             return str.__str__(value)
@@ -268,7 +268,7 @@ def _prune_metadata(metadata: dict[str, Any]) -> None:
 
 def _number(value: Any) -> Any:
     """Returns a number that JSON can hold exactly."""
-    if isinstance(value, exact.Quantity):
+    if isinstance(value, quantity_number.Quantity):
         return value.plain()
     if isinstance(value, decimal.Decimal):
         return _decimal(value)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final, Self
 
 from kubescript.guest.sdk.objects import schemas
-from kubescript.guest.sdk.values import exact, exceptions, names, timestamps
+from kubescript.guest.sdk.values import exceptions, names, quantity_number, timestamps
 from kubescript_sandbox.library import copying
 
 __all__ = ["Snapshot", "json_data", "snapshot"]
@@ -175,7 +175,7 @@ def json_data(value: Any, convert: Callable[[Any], Any]) -> Any:
         return timestamps.format_time(value)
     if isinstance(value, enum.Enum):
         return convert(value.value)
-    if isinstance(value, exact.Quantity):
+    if isinstance(value, quantity_number.Quantity):
         value = value.plain()
     # As a JSON number, it could lose digits.
     if isinstance(value, decimal.Decimal):

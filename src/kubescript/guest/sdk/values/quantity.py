@@ -1,5 +1,5 @@
 """Owns Kubernetes quantities as numbers: `quantity("250m")`, a global of scripts, and `utils.parse_quantity("250m")` of
-the official client."""
+the official client. `kube/quantities.py` knows their syntax, `quantity_number.py` computes with them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import fractions
 import functools
 from typing import Any, Final
 
-from kubescript.guest.sdk.values import exact
+from kubescript.guest.sdk.values import quantity_number
 from kubescript.kube import quantities
 
 __all__ = ["parse_quantity", "quantity"]
@@ -21,17 +21,17 @@ def parse_quantity(quantity: str | float | decimal.Decimal) -> decimal.Decimal:
     """The number behind "250m", "1Gi", "1e3" or 2. Raises ValueError for anything else, as the official function
     does."""
     if isinstance(quantity, fractions.Fraction):
-        return exact.to_decimal(quantity)
+        return quantity_number.to_decimal(quantity)
     if isinstance(quantity, int | float | decimal.Decimal):
         return decimal.Decimal(quantity)
     text = str(quantity)
     found = _parse(text.strip())
     if found is None:
         raise ValueError(f"invalid quantity {text[: quantities.LONGEST]!r}")
-    return exact.to_decimal(found)
+    return quantity_number.to_decimal(found)
 
 
-def quantity(value: Any) -> exact.Quantity:
+def quantity(value: Any) -> quantity_number.Quantity:
     """The exact number behind a quantity; None and "" are 0.
 
     quantity("250m") is 0.25, quantity("1Gi") 1073741824. It counts, compares, rounds, formats and is returned as a
@@ -46,8 +46,8 @@ def quantity(value: Any) -> exact.Quantity:
         found = _parse(stripped) if stripped else _ZERO
     elif isinstance(value, int | float | fractions.Fraction | decimal.Decimal):
         text = str(value)
-        ratio = exact.ratio(value)
-        found = _parse(text) if ratio is None else exact.Quantity._of(*ratio)
+        ratio = quantity_number.ratio(value)
+        found = _parse(text) if ratio is None else quantity_number.Quantity._of(*ratio)
     else:
         raise TypeError(f"quantity() takes one text or number, not a {type(value).__name__}{_hint(value)}")
     if found is None:
@@ -56,17 +56,17 @@ def quantity(value: Any) -> exact.Quantity:
     return found
 
 
-_ZERO: Final = exact.Quantity._of(0)
+_ZERO: Final = quantity_number.Quantity._of(0)
 
 
 # A cluster's pods request the same few quantities, and parsing one takes ten times as long as finding it here.
 @functools.lru_cache(maxsize=4096)
-def _parse(text: str) -> exact.Quantity | None:
+def _parse(text: str) -> quantity_number.Quantity | None:
     """Returns the number of a quantity; None when the text is not one."""
     found = quantities.parse(text)
     if found is None:
         return None
-    return exact.Quantity._of(*found)
+    return quantity_number.Quantity._of(*found)
 
 
 def _hint(value: Any) -> str:

@@ -216,7 +216,7 @@ class Tenant:
         """Closes the connections to all clusters. A plan that is being applied is left to the next server."""
         with contextlib.ExitStack() as closing:
             closing.callback(self.contexts.close)
-            # They are made when a command line first needs them.
+            # They are made with the toolset `openshift`, if it has URLs.
             if "_api_servers" in vars(self):
                 closing.callback(self._api_servers.close)
             if self.planning is not None:

@@ -158,7 +158,7 @@ class _Work:
             last = self._done[index]
             if last.state not in _DOUBTFUL:
                 continue
-            # Its server died between this mark and the end of the request.
+            # Its server died before it had noted how the request ended, or the end itself left that open.
             call = self._call(step)
             search = traces.Search(cluster, step, call, last, self._operation)
             state = search.find()

@@ -58,7 +58,7 @@ class Search:
     def _find_removed(self) -> record.Application:
         """Looks for the object that a deletion would have removed."""
         now = self.cluster.read_facts(self.call, self.operation)
-        # Another object of that name has taken the place of the one that was removed.
+        # It is gone, or another object of that name has taken its place.
         if now is None or not self._is_it(now):
             return self._mark_done()
         if now.state is not None and now.state.terminating:

@@ -1,4 +1,5 @@
-"""The notes under an answer: kubescript's fixed sentences, filled with values, some of which come from a cluster.
+"""The form of the notes under an answer: fixed sentences, filled with values, some of which come from a cluster.
+`broker/summary.py` and `broker/listings.py` write them.
 
 A value that the script itself contains is put into its sentence. Any other value is replaced there by a number, and
 shown with the text from the cluster: the name of a namespace or a resource cannot speak in kubescript's name.

@@ -117,9 +117,9 @@ class KindResolver:
         self._cluster = cluster
         self._lock = threading.Lock()
         self._known: dict[tuple[str, str], tuple[float, dict[str, str]]] = {}
-        """(group, version) → when it was asked for, and the kind of each resource; the oldest first."""
+        """(group, version) → when it was answered, and the kind of each resource; the oldest first."""
         self._catalogue: tuple[float, Catalogue | None] = (0.0, None)
-        """When the groups were asked for, and the answer."""
+        """When the groups were answered, and the answer."""
 
     def __call__(
         self,

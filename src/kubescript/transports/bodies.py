@@ -12,8 +12,11 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from kubescript.transports import retained
 from kubescript.transports import scope_keys as keys
 
-__all__ = ["WholeBodies"]
+__all__ = ["MAX_BODY", "WholeBodies"]
 
+# A script of 256 KiB takes at most six times that as JSON.
+MAX_BODY: Final = 2 << 20
+"""Maximum bytes of a request."""
 # A call has about ten.
 _MAX_VALUES: Final = 10_000
 """Maximum values in one request's JSON."""
@@ -30,9 +33,8 @@ class WholeBodies:
 
     # Attack: clients break off bodies. The SDK logs a stack trace for each, and hundreds per second fill the log.
 
-    def __init__(self, app: ASGIApp, most: int) -> None:
+    def __init__(self, app: ASGIApp) -> None:
         self._app = app
-        self._most = most
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answers one request."""
@@ -70,9 +72,10 @@ class WholeBodies:
 
         await self._app(scope, whole, send)
 
-    def _find_most(self, scope: Scope) -> int:
+    @staticmethod
+    def _find_most(scope: Scope) -> int:
         if scope["method"] != "POST":
             return _MAX_OTHER
         if scope["path"].startswith("/messages"):
-            return min(self._most, _MAX_MESSAGE)
-        return self._most
+            return _MAX_MESSAGE
+        return MAX_BODY

@@ -37,9 +37,6 @@ Announce = Callable[[str], None]
 
 _Reload = Callable[[config.Settings], Awaitable[None]]
 """Applies other settings from now on. Raises ConfigError, and changes nothing, when they cannot take effect."""
-# A script of 256 KiB takes at most six times that as JSON.
-_MAX_BODY: Final = 2 << 20
-"""Maximum bytes of a request."""
 # Kubernetes kills the process after 30 seconds.
 _GRACE_S: Final = 25
 """Seconds that running scripts may take to end after SIGTERM."""
@@ -84,7 +81,7 @@ async def _serve_http(server: backend.Backend, announce: Announce | None, reread
     import uvicorn
     from sse_starlette import sse
 
-    from kubescript.transports import handshake, http_connections, seats, tls
+    from kubescript.transports import bodies, handshake, http_connections, seats, tls
 
     # At SIGTERM this feature would break off pending answers; `drain` ends the streams without any.
     sse.AppStatus.enable_automatic_graceful_drain = False
@@ -96,7 +93,7 @@ async def _serve_http(server: backend.Backend, announce: Announce | None, reread
     with _listener(settings) as listener, contextlib.ExitStack() as closing:
         url = settings.http.url or _url(listener, settings)
         most, callers = http_connections.most(settings)
-        seating = seats.Seats(server, _MAX_BODY, most, callers)
+        seating = seats.Seats(server, bodies.MAX_BODY, most, callers)
         protocol: Any = http_connections.protocol(most)
         if certificates is not None:
             protocol = handshake.make_factory(protocol, certificates)
@@ -171,7 +168,7 @@ def _build_application(
     from kubescript.transports import authentication, bodies, endpoints, guard, routes
 
     settings = server.settings
-    app: ASGIApp = bodies.WholeBodies(routes.application(server, seating, url), _MAX_BODY)
+    app: ASGIApp = bodies.WholeBodies(routes.application(server, seating, url))
     if settings.knows_callers:
         resources = [endpoints.resource(url, path) for path in ("", *endpoints.PATHS)]
         verifier = authenticator.Authenticator(settings, resources, lambda: server.operator.contexts.default.cluster)

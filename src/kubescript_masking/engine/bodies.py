@@ -25,7 +25,7 @@ from kubescript_masking.engine import (
 from kubescript_masking.engine.allowances import Allowances
 from kubescript_masking.rules import patterns, shapes
 from kubescript_masking.rules.probes import RuleError
-from kubescript_masking.text import linear, spans
+from kubescript_masking.text import linear, placeholders
 from kubescript_masking.wire import masking
 
 __all__ = ["Rules"]
@@ -66,14 +66,14 @@ class Rules:
         self._key = settings.key
         self._own = own
 
-    def _masks(self, about: masking.Body) -> spans.Masks:
+    def _masks(self, about: masking.Body) -> placeholders.Masks:
         """Returns the masks of a body."""
         # Attack: a script reads its own guess beside the real value. In such bodies (`echo`), equal values have
         # different masks, so that comparing them reveals nothing.
         if about.echo:
-            return spans.Masks()
+            return placeholders.Masks()
         owner = f" of {about.owner}" if about.owner else ""
-        return spans.Masks(self._key + owner.encode())
+        return placeholders.Masks(self._key + owner.encode())
 
     def check(self) -> None:
         """Compiles the operator's rules alone, which takes milliseconds. Raises RuleError."""
@@ -98,7 +98,7 @@ class Rules:
     def text(self, content: bytes, found: masker.Found) -> bytes:
         """Returns any text that leaves the server, masked; the same object when there is nothing to mask."""
         # The text may hold the script's own words: masks that are drawn anew confirm no guess.
-        masks = spans.Masks()
+        masks = placeholders.Masks()
         rules = self._masker.anew(masks, found)
         rules.budget.credit(len(content))
         return rules.text(content)

@@ -14,7 +14,7 @@ from kubescript_masking.engine.allowances import Allowances
 from kubescript_masking.engine.budget import Budget
 from kubescript_masking.engine.scanner import Hit, Scanner
 from kubescript_masking.rules import commands, drawn, names, patterns, values
-from kubescript_masking.text import encodings, json_strings, spans
+from kubescript_masking.text import encodings, json_strings, placeholders, spans
 from kubescript_masking.text.json_strings import String
 from kubescript_masking.wire.masking import OPENING
 
@@ -90,7 +90,7 @@ class Document:
         # masked as a whole.
         budget = self._texts.budget
         budget.spend(1)
-        if budget.left > 0 or spans.is_masked(raw):
+        if budget.left > 0 or placeholders.is_masked(raw):
             return self._mask(raw, string, hits)
         return self._texts.replace_value("suspicious", raw)
 
@@ -119,7 +119,7 @@ class Document:
             new = self._texts.text(content, self._depth + 1, hits)
         if not kind:
             return new
-        is_partly_masked = new is not content or spans.PLACEHOLDER.search(content) is not None
+        is_partly_masked = new is not content or placeholders.PLACEHOLDER.search(content) is not None
         if is_file and is_partly_masked:
             return self._mask_rest(new, kind, content)
         bare = content.rstrip(b"\r\n")
@@ -158,7 +158,7 @@ class Document:
 
     def _mask_owned(self, raw: bytes, role: str) -> bytes:
         """Masks the value of a Secret's key; its size stays."""
-        if spans.is_masked(raw):
+        if placeholders.is_masked(raw):
             return raw
         content = json_strings.unescape(raw) or raw
         if role == "data":

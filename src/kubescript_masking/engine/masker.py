@@ -13,7 +13,7 @@ from kubescript_masking.engine import budget, documents, readers, scanner
 from kubescript_masking.engine.allowances import Allowances
 from kubescript_masking.engine.scanner import Hit
 from kubescript_masking.rules import keys, patterns, shapes
-from kubescript_masking.text import encodings, spans, unseen
+from kubescript_masking.text import encodings, placeholders, spans, unseen
 from kubescript_masking.text.spans import Span
 
 __all__ = ["Found", "Masker"]
@@ -48,9 +48,9 @@ class Masker:
         self._clean: set[bytes] = set()
         self.budget = budget.Budget()
         self.found: Found
-        self._mask: spans.Masks
+        self._mask: placeholders.Masks
 
-    def anew(self, mask: spans.Masks, found: Found) -> Masker:
+    def anew(self, mask: placeholders.Masks, found: Found) -> Masker:
         """Returns the same rules for one more body, with these masks and a new budget."""
         other = copy.copy(self)
         other._mask = mask
@@ -160,7 +160,7 @@ class Masker:
         return spans.apply(content, kept, self.replace_value)
 
     def _judge(self, content: bytes, hits: list[Hit], depth: int) -> bytes:
-        if not hits or spans.is_masked(content):
+        if not hits or placeholders.is_masked(content):
             return content
         marked = list(self._find(content, hits, depth))
         marked += list(self._find_within_lines(content, marked, depth))

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from kubescript_masking.rules import names, values
-from kubescript_masking.text import json_strings, linear, spans
+from kubescript_masking.text import json_strings, linear, placeholders
 from kubescript_masking.text.spans import Span
 
 __all__ = ["FIRST", "command", "find_listed"]
@@ -84,7 +84,7 @@ class _Command:
             value = _find_value(option, word, after if is_apart else _NO_WORD)
             if not value.text or sign not in value.text:
                 continue
-            is_masked = sign and spans.is_masked(value.text)
+            is_masked = sign and placeholders.is_masked(value.text)
             if not is_masked:
                 yield value.behind(sign)
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from kubescript_masking.rules import names, randomness
-from kubescript_masking.text import linear, spans
+from kubescript_masking.text import linear, placeholders
 
 __all__ = [
     "HARMLESS",
@@ -82,7 +82,7 @@ def is_name(name: str) -> bool:
 def is_secret(value: bytes, kind: str) -> bool:
     """Says whether a value under a credential's name is to be masked."""
     bare = value.strip().rstrip(b",;")
-    if not bare or spans.is_masked(bare):
+    if not bare or placeholders.is_masked(bare):
         return False
     if _harmless(kind).fullmatch(bare) or is_label(bare):
         return False

@@ -11,7 +11,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Final
 
-from kubescript_masking.text import linear, spans
+from kubescript_masking.text import linear, placeholders
 
 __all__ = ["Run", "Runs", "encode", "is_text", "lines", "percent", "unbase64", "unfold"]
 
@@ -227,7 +227,7 @@ def _find_utf16(data: bytes) -> str:
 def _quote(text: bytes) -> bytes:
     """Percent-encodes a text, except for its masks."""
     parts, done = [], 0
-    for mask in spans.PLACEHOLDER.finditer(text):
+    for mask in placeholders.PLACEHOLDER.finditer(text):
         before = text[done : mask.start()]
         parts += [_quote_plain(before), mask[0]]
         done = mask.end()

@@ -1,4 +1,4 @@
-"""The faults of a script that the host or its worker finds. A worker's words are cut to size: it may be hostile."""
+"""Cuts a worker's words about a failed script to size, since it may be hostile. `guest/main.py` writes them."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ from hypothesis import strategies
 from kubescript import errors, redaction
 from kubescript.request import request
 from kubescript_masking.engine import completeness, pieces
-from kubescript_masking.text import spans
+from kubescript_masking.text import placeholders
 from kubescript_masking.wire import masking
 from tests.kit import cases, reading
 
@@ -521,7 +521,7 @@ def test_switched_off() -> None:
 @cases.each("form", ["plain", "escaped", "base64", "base64 within"])
 def test_carried(form: str) -> None:
     """A mask in a body that is to be written is recognized, plain, escaped or in base64."""
-    mask = spans.Masks(b"key")("token", b"value").decode()
+    mask = placeholders.Masks(b"key")("token", b"value").decode()
     forms = {"plain": mask, "base64": b64(mask), "base64 within": b64(f"xy{mask}")}
     body = json.dumps({"data": {"a": forms.get(form, mask)}}, ensure_ascii=form == "escaped").encode()
     assert redaction.has_placeholder(body) and not redaction.has_placeholder(b'{"data":{"a":"redacted:b"}}')

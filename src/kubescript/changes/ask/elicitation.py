@@ -238,8 +238,9 @@ class Asker:
         answer = await self._tell_end(matter.answer, ended)
         answer = replace(answer, applied=ended.state == "applied")
         if ended.state in _OPEN:
-            # It needs another person's approval, or is being applied. The session's next call tells how it ended.
+            # It needs another person's approval, or is being applied.
             if caller.lasts:
+                # The session's next call tells how it ended.
                 self.remembered.wait(caller.session)
             return answer
         await self._mark_reported(ended)

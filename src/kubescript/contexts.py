@@ -25,9 +25,9 @@ _UNKNOWN: Final = "policy.unknown_context"
 # half of the time for the others.
 _SHARE: Final = 0.5
 _SHOWN: Final = 40
-"""Characters of an unknown name that a refusal quotes."""
+"""How many characters of an unknown name a refusal quotes."""
 _LISTED: Final = 2
-"""Known names that a refusal lists."""
+"""How many known names a refusal lists."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,8 @@ class ClusterAccess:
 
 
 class Contexts:
-    """The clusters of one server by name, the default one first. The name may be empty when the server has one."""
+    """The clusters of one server by name, the default one first. The name may be empty when the server has only one
+    cluster."""
 
     def __init__(self, clusters: Mapping[str, ClusterAccess]) -> None:
         self._clusters = dict(clusters)

@@ -63,7 +63,7 @@ class TokensFile:
                     self._version = version
                 self._read_at = now
             except errors.ConfigError as error:
-                # It may be half written. Until it is complete, the last tokens stay valid.
+                # The file may be half written. Until it is complete, the last tokens stay valid.
                 log.warning("%s; the tokens of before count", error.message, extra={"event": "auth.tokens_file"})
 
 

@@ -158,7 +158,7 @@ def _with_tables(given: dict[str, object], kept: object) -> dict[str, object]:
 
 
 def of_plans(context: click.Context, flags: dict[str, object]) -> str:
-    """Returns the flags that a command about this server's plans needs, quoted for a shell, after a blank."""
+    """Returns the flags that a command about this server's plans needs, quoted for a shell and preceded by a space."""
     words = as_words(context, flags, _NOT_FOR_PLANS)
     if not words:
         return ""

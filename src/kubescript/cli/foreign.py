@@ -15,7 +15,7 @@ class Row(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The meaning here of one or several of their settings."""
 
     theirs: str
-    """Their names, with the table before a dot, separated by blanks. The first that is in the file counts."""
+    """Their names, with the table before a dot, separated by spaces. The first that is in the file counts."""
     ours: str = ""
     """Our setting, with its table before a dot; empty if there is no equivalent."""
     note: str = ""
@@ -27,7 +27,7 @@ class Row(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     values: dict[str, Any] = {}
     """Our value for each of theirs, or for each member of a list."""
     fields: list[str] = []
-    """The fields of each table in a list; missing ones become empty texts."""
+    """The fields of each table in a list; missing ones become empty strings."""
     is_list: bool = False
     """Whether ours is a list where theirs is a single value."""
     default: Any = None

@@ -23,9 +23,9 @@ __all__ = ["approve", "plans", "settle"]
 _FAILED: Final = 1
 _WIDEST: Final = 140
 _ID: Final = 34
-"""Characters of a whole id."""
+"""How many characters a whole id has."""
 _MAX_REASON: Final = 2_000
-"""Characters of a reason."""
+"""How many characters a reason may have."""
 
 
 @click.command(short_help="Read a plan, and approve or decline it.")
@@ -155,8 +155,8 @@ def _planning(opened: app.Application) -> planning.Planning:
 
 
 def _whole(opened: app.Application, plan: str) -> str:
-    """Returns the id of the only plan that begins so; the text unchanged if it is a whole id, or no or several plans
-    match."""
+    """Returns the id of the only plan whose id begins with the text; the text unchanged if it is a whole id, or if it
+    matches no plan or several."""
     if len(plan) >= _ID:
         return plan
     beginning = plan.rstrip("…")

@@ -120,7 +120,7 @@ def exit_on_signals(opened: app.Application, source: spawner.Spawner) -> None:
             opened.close()
         finally:
             # A server that a signal ends has done its work. It does not wait for the thread that reads the pipe,
-            # because nothing wakes that.
+            # because nothing wakes that thread.
             os._exit(0)
 
     def start_leaving(*_: object) -> None:

@@ -89,7 +89,7 @@ def _from_theirs(named: str | None, flags: Mapping[str, object]) -> tuple[Path |
         return None, {}
     try:
         data = files.read_file(path)
-    except errors.ConfigError:  # it belongs to another program
+    except errors.ConfigError:  # the file belongs to another program
         return None, {}
     if not rhos.is_beside(data):
         return None, {}
@@ -256,7 +256,7 @@ def _check_environment() -> None:
 
 def _explain(error: pydantic.ValidationError, path: Path | None) -> str:
     """Describes what to change in the file at `path`, the flags or the environment."""
-    # Without the input, which may be a credential.
+    # The input is left out, because it may be a credential.
     found = error.errors(include_url=False, include_input=False)
     mistakes = [_explain_error(one, path) for one in found]
     return "; ".join(mistakes)

@@ -101,7 +101,7 @@ def _translate_security(security: Mapping[str, Any], path: Path) -> dict[str, An
 
 
 def _names(security: Mapping[str, Any], key: str, *, any_port: bool = False) -> list[str]:
-    """Returns the names without patterns for any name, which are logged. Raises ConfigError."""
+    """Returns the names without the patterns that match any name; those are logged. Raises ConfigError."""
     given = security.get(key)
     if given is None:
         return []

@@ -22,7 +22,7 @@ log = logging.getLogger(__name__)
 BUG: Final = "kubescript failed; see its log"
 _UNWRITTEN: Final = "the answer could not be written, so it is withheld; return and print less, or something else"
 _MAX_QUOTED: Final = 4_000
-"""Most characters of a text quoted from anywhere but a script's answer."""
+"""The maximum number of characters of a text quoted from anywhere but a script's answer."""
 
 
 class CallHandler(Protocol):

@@ -12,7 +12,7 @@ DECIMAL: Final = ("n", "u", "m", "", "k", "M", "G", "T", "P", "E")
 BINARY: Final = ("", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei")
 """Suffixes of the powers of 1024."""
 LONGEST: Final = 100
-"""Most characters of a quantity."""
+"""The maximum number of characters of a quantity."""
 
 # Attack: a quantity such as "1e999999999" has a billion digits. No real cluster exceeds this limit.
 _LARGEST: Final = 2**80

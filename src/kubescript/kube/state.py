@@ -29,7 +29,7 @@ _SCALED: Final = frozenset({"Deployment", "ReplicaSet", "ReplicationController",
 
 
 class State(NamedTuple):
-    """An object's state. None: its kind has no such state."""
+    """An object's state. None: the object's kind has no such state."""
 
     running: bool | None
     healthy: bool | None

@@ -17,9 +17,9 @@ import msgspec
 __all__ = ["Parts", "Speech", "is_name", "is_type", "is_word"]
 
 _MAX_TEXT: Final = 8_000
-"""Characters of a text that is compared; those of an honest worker have at most 2,000."""
+"""How many characters a compared text may have; those of an honest worker have at most 2,000."""
 _MAX_PIECES: Final = 300
-"""Pieces of one text that are compared. Attack: a text matches many sentences in many ways."""
+"""How many pieces of one text are compared. Attack: a text matches many sentences in many ways."""
 _JOINTS: Final = re.compile(r"[;:,] |\n")
 """The joints between two sentences, or two values of a list."""
 _LIST: Final = re.compile(", | and | or ")

@@ -36,7 +36,7 @@ Resolver = Callable[[str, str, str], str | None]
 
 
 Named = Callable[[denied_resources.DeniedResource], bool | None]
-"""A check whether the group of a rule serves what the rule names, or is not served at all; None when unknown."""
+"""A check of whether the group of a rule serves what the rule names, or is not served at all; None when unknown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,7 @@ _DENY_RELEASES: Final = Decision(
 )
 
 _READS: Final = frozenset({"get", "list", "watch"})
-# These POSTs store nothing: they are how the API asks questions.
+# These POSTs store nothing: they are questions to the API server.
 _QUESTIONS: Final = frozenset({
     ("authorization.k8s.io", "v1", "selfsubjectaccessreviews"),
     ("authorization.k8s.io", "v1", "selfsubjectrulesreviews"),

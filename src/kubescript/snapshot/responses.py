@@ -59,7 +59,7 @@ def listing(
     resource: collection.Resource, metadata: dict[str, Any], items: Iterable[bytes], *, partial: bool
 ) -> types.Response:
     """Returns a list document."""
-    # It is written in pieces, so that its size never doubles in memory.
+    # The document is written in pieces, so that its size never doubles in memory.
     if partial:
         kind = {"kind": "PartialObjectMetadataList", **_PARTIAL}
     else:

@@ -45,7 +45,7 @@ class Exporter:
         self._namespace: Callable[[str], str] | None = mask if settings.namespaces else None
         source = evaluation.otlp_source(settings)
         _check(source)
-        # Lost batches are logged, failed attempts are not.
+        # Lost batches are logged, but failed attempts are not.
         if not log.isEnabledFor(logging.DEBUG):
             logging.getLogger("opentelemetry").setLevel(logging.ERROR)
         endpoint = settings.otlp_endpoint or ""
@@ -126,7 +126,7 @@ class _OnceAMinute(logging.Filter):
 
 def _quieten(name: str) -> None:
     """Limits an exporter's logger to one record per minute."""
-    # It logs each lost batch, which would fill the log while its receiver is down.
+    # The exporter logs each lost batch, which would fill the log while its receiver is down.
     exporter = logging.getLogger(name)
     is_quiet = any(isinstance(known, _OnceAMinute) for known in exporter.filters)
     if not is_quiet:

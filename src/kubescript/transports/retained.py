@@ -32,14 +32,14 @@ LONG_INITIALIZE: Final = (
 
 _BASE: Final = 32 << 20
 """Bytes of a budget in addition to those of its sessions."""
-# Its tasks and streams, measured as 40 to 50 KiB.
+# A session's tasks and streams, measured as 40 to 50 KiB.
 _SESSION: Final = 64 << 10
 """Bytes of a session in addition to its client's message."""
 REQUEST: Final = 16 << 10
 """Likewise for a request or an open stream."""
-# The received one, two in the SDK and Starlette, and the decoded one.
+# The received copy, two copies in the SDK and Starlette, and the decoded one.
 _COPIES: Final = 4
-"""Copies of a body."""
+"""How many copies of a body are held."""
 # Attack: a client sends 16 KiB of empty objects, which take 400 KiB.
 _VALUE: Final = 256
 """Bytes that a value takes in addition to its text."""
@@ -69,7 +69,7 @@ class Kept:
     drop: Callable[[], object]
     """Drops the entry; the budget calls it."""
     users: int = 0
-    """The number of its current users; while there are any, it is not dropped."""
+    """The number of its current users; while there are any, the entry is not dropped."""
     is_counted: bool = True
     least: int = 0
     """The part of its size that never shrinks."""

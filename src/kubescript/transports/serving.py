@@ -33,7 +33,7 @@ __all__ = ["Announce", "serve"]
 log = logging.getLogger(__name__)
 
 Announce = Callable[[str], None]
-"""Takes the server's URL as soon as clients can connect; over stdio an empty text."""
+"""Takes the server's URL as soon as clients can connect; over stdio an empty string."""
 
 _Reload = Callable[[config.Settings], Awaitable[None]]
 """Applies other settings from now on. Raises ConfigError, and changes nothing, when they cannot take effect."""
@@ -86,7 +86,7 @@ async def _serve_http(server: backend.Backend, announce: Announce | None, reread
 
     from kubescript.transports import handshake, http_connections, seats, tls
 
-    # At SIGTERM this feature would break off pending answers; `drain` ends the streams without any.
+    # At SIGTERM this feature would cut off pending answers; `drain` ends the streams without any.
     sse.AppStatus.enable_automatic_graceful_drain = False
     settings = server.settings
     _check_exposure(settings)

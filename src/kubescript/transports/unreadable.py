@@ -99,7 +99,8 @@ def _answer(error: pydantic_core.ValidationError) -> mcp_types.JSONRPCError | No
 
 def _parse_error(text: bytes | str, why: str) -> mcp_types.JSONRPCError:
     # Python's decoder reads some texts that pydantic refuses: half of a surrogate pair, a number of 5,000 digits.
-    # Attack: a client sends bytes in UTF-16, which it would decode although `bodies` has counted few of their values.
+    # Attack: a client sends bytes in UTF-16, which the decoder would accept although `bodies` has counted few of their
+    # values.
     try:
         decoded = text.decode() if isinstance(text, bytes) else text
         message = json.loads(decoded, parse_int=_short)

@@ -88,7 +88,8 @@ class Contexts:
             error = self._refuse_name(call.context)
             return self.default.broker.refuse(call, operation, error), None
         reply, response = access.broker.handle(call, operation, timeout_s * self._share)
-        # A cluster that has answered can say what the rules name; a denial by a mistaken rule shows that it did.
+        # A cluster that has answered can say what the rules name; a denial by a mistaken rule shows that it has
+        # answered.
         is_mistaken = reply.fault is not None and reply.fault.code == rule_checks.MISTAKEN
         has_answered = response is not None or is_mistaken
         if has_answered and access.denials is not None:
@@ -111,7 +112,7 @@ class Contexts:
     def _find(self, name: str) -> ClusterAccess | None:
         """Returns the access to the cluster of this name; None for an unknown one."""
         access = self._clusters.get(name)
-        # The server's only cluster may be named by its own name.
+        # The server's only cluster may also be called by its own name.
         if access is None and name == self.names[0]:
             return self.default
         return access

@@ -202,7 +202,7 @@ def _role(namespace: str, name: str, rules: list[dict[str, Any]]) -> str:
         "roleRef": {"apiGroup": _API, "kind": kind, "name": name},
         "subjects": [{"kind": "ServiceAccount", "name": "kubescript", "namespace": "default"}],
     }
-    # Only a comment, since the record does not contain the subjects.
+    # The binding is only a comment, since the record does not contain the subjects.
     lines = ["---", *_dump(binding).splitlines()]
     comment = "".join(f"# {line}\n" for line in lines)
     return _dump(role) + comment

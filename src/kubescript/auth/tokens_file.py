@@ -22,7 +22,7 @@ log = logging.getLogger(__name__)
 _DIGEST: Final = re.compile(r"sha256:([0-9a-f]{64})")
 # Short tokens can eventually be guessed, although the rate of guesses is limited.
 _SHORTEST: Final = 16
-"""Minimum characters of a token."""
+"""The minimum number of characters of a token."""
 _LOOK_S: Final = 1.0
 # Attack: a caller keeps a token that was removed from the file in the same edit that broke it.
 _KEPT_S: Final = 60.0

@@ -34,8 +34,8 @@ class User:
     @property
     def key(self) -> str:
         """A short string that identifies this user uniquely without revealing the name."""
-        # It excludes the OAuth client. Attack: a user registers client after client to be a new caller each time, with
-        # new limits.
+        # The key excludes the OAuth client. Attack: a user registers client after client to be a new caller each time,
+        # with new limits.
         return _digest(self.issuer, self.subject, self.name, *self.groups, "", *sorted(self.scopes))
 
     @property

@@ -142,7 +142,8 @@ def settings(context: click.Context, flags: dict[str, object]) -> config.Setting
 
 
 def _with_tables(given: dict[str, object], kept: object) -> dict[str, object]:
-    """Returns the flags as settings, those in tables in their tables. `kept` is the value of --audit-keep."""
+    """Returns the flags as settings; the flag of a setting in a table is put into that table. `kept` is the value of
+    --audit-keep."""
     settings: dict[str, object] = {}
     tables: dict[str, dict[str, object]] = {}
     if kept:

@@ -12,7 +12,7 @@ __all__ = ["Row", "Table", "explain_flag", "read_table"]
 
 
 class Row(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The meaning here of one or several of their settings."""
+    """What one or several of their settings mean in kubescript."""
 
     theirs: str
     """Their names, with the table before a dot, separated by spaces. The first that is in the file counts."""
@@ -40,7 +40,7 @@ class Row(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def meaning(self) -> str:
-        """The meaning of the settings here in words, as in docs/migration.md."""
+        """What the settings mean in kubescript, in the words of docs/migration.md."""
         if not self.ours:
             return self.note
         setting = f"`{self.ours}`"
@@ -63,7 +63,7 @@ def read_table() -> Table:
 
 
 def explain_flag(flag: str) -> str:
-    """Returns the meaning here of one of their flags; empty for any other flag."""
+    """Returns what one of their flags means in kubescript; empty for any other flag."""
     name = flag.removeprefix("--")
     table = read_table()
     for row in table.rows:

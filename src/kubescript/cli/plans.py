@@ -68,7 +68,7 @@ def _ask_and_apply(opened: app.Application, plan: str) -> int:
         decision = _decision(found)
         found = planned.approvals.decide(plan, decision)
     elif found.state == "applying":
-        # Its server may have died. The person has decided, and is not asked again.
+        # The server of the plan may have died. The person has decided, and is not asked again.
         process.echo("The plan is approved, and another process has begun to apply it. Going on, unless it still runs.")
     if found.state in {"approved", "applying"}:
         found = _apply(planned, plan)

@@ -85,7 +85,7 @@ def _explain(error: click.ClickException) -> click.ClickException:
 
 
 def echo(text: str, *, err: bool = False) -> None:
-    """Prints a text without control sequences. Raises ClickException when it cannot be written."""
+    """Prints text without control sequences. Raises ClickException when it cannot be written."""
     try:
         click.echo(sanitizing.clean(text), err=err)
     except OSError as error:

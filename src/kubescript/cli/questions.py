@@ -131,7 +131,7 @@ class _Questions:
         return review.get("allowed") is True
 
     def _create(self, group: str, kind: str, resource: str, spec: dict[str, Any]) -> tuple[int, dict[str, Any]]:
-        # This does not change the cluster: a review is a question in the form of an object.
+        # Creating a review does not change the cluster: a review is a question in the form of an object.
         review: dict[str, Any] = {"apiVersion": f"{group}/v1", "kind": kind}
         if spec:
             review["spec"] = spec

@@ -29,7 +29,7 @@ _READ_BYTES: Final = 256 * 1024
 # API servers send a compressed body in chunks of 2 KiB; a frame to the masker for each took half of the host's time and
 # a fifth of the masker's.
 _GZIP_READ_BYTES: Final = 16 * 1024
-"""Bytes of one read of a compressed body, about 200 KB of a list."""
+"""The size of one read of a compressed body in bytes, about 200 KB of a list."""
 _CONNECT_S: Final = 10.0
 """Seconds that one address may take to accept a connection."""
 _VISIBLE_HEADERS: Final = ("retry-after", "warning", "audit-id")
@@ -161,7 +161,7 @@ class _Body:
 
 
 def cluster_error(error: Exception, exchange: connections.Exchange, url: str) -> errors.ClusterError:
-    """Returns the ClusterError for `error`, with texts for the model and the operator."""
+    """Returns the ClusterError for `error`, with messages for the model and the operator."""
     # The abort's reason comes first, because it explains any error that follows.
     host = _host(url)
     reason = exchange.abort_reason

@@ -32,7 +32,7 @@ __all__ = ["Live"]
 
 log = logging.getLogger(__name__)
 
-# How often a GET is repeated when the server answers 429 or 5xx with Retry-After. client-go repeats up to 10 times.
+# How often a GET is repeated when the server answers with 429 or 5xx and Retry-After. client-go repeats up to 10 times.
 _RETRIES: Final = 3
 _USER_AGENT: Final = f"kubescript/{kubescript.__version__}"
 # Shared by all clusters and callers: separate timers would each keep a thread until their last call's deadline.

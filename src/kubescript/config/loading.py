@@ -1,7 +1,7 @@
 """Reads the settings from flags, environment and file, in this order of precedence.
 
 A variable is `KUBESCRIPT_` and the setting's name, with `__` before a nested name (`KUBESCRIPT_LIMITS__API_CALLS=50`).
-The file is TOML, or YAML if its name ends so. An unknown key is an error that names the nearest known one.
+The file is TOML, or YAML if its name says so. An unknown key is an error that names the nearest known one.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ CONFIG_VARIABLE: Final = "KUBESCRIPT_CONFIG"
 _HTTP_ONLY: Final = ("port", "host")
 """Settings that only apply to http; each implies it."""
 _MAX_NAME: Final = 253
-"""Maximum characters of a context's name."""
+"""The maximum number of characters of a context's name."""
 
 
 def load(flags: Mapping[str, object], file: Path | None, folder: Path | None = None) -> Settings:

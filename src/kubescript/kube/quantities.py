@@ -23,7 +23,7 @@ _FACTORS: Final = {suffix: 1024**power for power, suffix in enumerate(BINARY)}
 
 
 def parse(text: str) -> tuple[int, int] | None:
-    """Returns numerator and denominator of a quantity; None when the text is not one."""
+    """Returns numerator and denominator of a quantity; None when the string is not one."""
     if len(text) > LONGEST:
         return None
     form = _FORM.fullmatch(text)

@@ -20,7 +20,7 @@ from kubescript.wire import messages
 __all__ = ["FENCE_BYTES", "Own", "constants", "fence", "unfence"]
 
 FENCE_BYTES: Final = 64
-"""Maximum bytes of the two lines."""
+"""The maximum size of the two lines in bytes."""
 
 _OPEN: Final = "[untrusted {number}]\n"
 _CLOSE: Final = "\n[end {number}]"

@@ -70,7 +70,7 @@ class Style:
             value = self._restore(given, truncation.load(masked))
             return truncation.dump(value)
         except ValueError:
-            # Masking has broken the JSON, so each text in it is masked separately.
+            # Masking has broken the JSON, so each string in it is masked separately.
             value = sanitizing.change_texts(given, self.mask)
             return truncation.dump(value)
 

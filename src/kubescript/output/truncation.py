@@ -15,7 +15,7 @@ import orjson
 __all__ = ["Cut", "cut_lines", "cut_text", "dump", "load", "shrink"]
 
 _WORTH_CUTTING: Final = 16
-"""Bytes below which a part is omitted rather than cut."""
+"""The size in bytes below which a part is omitted rather than cut."""
 
 
 @dataclass(frozen=True, slots=True)

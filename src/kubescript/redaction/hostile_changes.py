@@ -64,5 +64,5 @@ def _is_plausible(changes: inspection.Changes) -> bool:
 
 
 def _is_digest(text: str) -> bool:
-    """Says whether a text can be a SHA-256 in hexadecimal."""
+    """Says whether a string can be a SHA-256 in hexadecimal."""
     return len(text) == _DIGEST and _DIGITS.issuperset(text)

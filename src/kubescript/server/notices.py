@@ -98,7 +98,7 @@ class Notices:
 
 def connection_of(ctx: Context) -> connection.Connection:
     """Returns the connection of a request."""
-    # The SDK has no other access to an object that exists as long as the connection; a session lasts as long as a
+    # The SDK gives no other access to an object that exists as long as the connection; a session lasts as long as a
     # request.
     return ctx.session._connection
 

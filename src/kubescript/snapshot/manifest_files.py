@@ -101,7 +101,7 @@ def _read_later(
 
 
 def _documents(files: tree.Tree, names: Iterable[tree.Name]) -> Iterator[tuple[tree.Name, Any]]:
-    """Yields every document in the files; None for a file without one. Raises ClusterError for one that is not JSON or
+    """Yields every document in the files; None for a file without any. Raises ClusterError for one that is not JSON or
     YAML."""
     read: set[tuple[int, int]] = set()
     room = _MAX_TOTAL

@@ -15,7 +15,7 @@ from kubescript.snapshot import collection
 __all__ = ["document", "events", "failure", "listing", "not_found", "partial", "text"]
 
 _CHUNK: Final = 256 * 1024
-"""Bytes of one piece of a body."""
+"""The size of one piece of a body in bytes."""
 _PARTIAL: Final = {"apiVersion": "meta.k8s.io/v1"}
 
 

@@ -71,7 +71,7 @@ class Exporter:
         # Without an endpoint of our own, the exporter reads the standard variables.
         endpoint = f"{base}/v1/traces" if base else None
         exporter = trace_exporter.OTLPSpanExporter(endpoint=endpoint)
-        # Its queue is bounded, so a receiver that is down costs no more memory.
+        # The processor's queue is bounded, so a receiver that is down costs no more memory.
         processor = export.BatchSpanProcessor(exporter)
         provider.add_span_processor(processor)
         trace.set_tracer_provider(provider)  # so that the MCP SDK's own middleware reports here too

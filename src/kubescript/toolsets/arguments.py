@@ -1,6 +1,6 @@
 """Checks the arguments of the classic tools. Refuses arguments that violate the tools' preconditions or the rules for
-texts, names, labels and selectors, before anything is sent. `classic` calls `check` with arguments that have passed the
-tool's schema.
+strings, names, labels and selectors, before anything is sent. `classic` calls `check` with arguments that have passed
+the tool's schema.
 
 The rules are those of the API contract that these tools follow, except that they permit harmless Kubernetes syntax:
 set-based selectors have parentheses, `filter` is a regular expression, names of RBAC objects have colons, others have
@@ -128,7 +128,7 @@ def _check_label_key(key: str) -> None:
 
 
 def _fits(text: str, grammar: re.Pattern[str], most: int) -> bool:
-    """Says whether a text has at most `most` characters, and follows the grammar."""
+    """Says whether a string has at most `most` characters, and follows the grammar."""
     return len(text) <= most and grammar.fullmatch(text) is not None
 
 

@@ -29,9 +29,9 @@ _FAILED_S: Final = 2.0
 """Seconds before a failed question is asked again."""
 _MOST_KEPT: Final = 64
 _MOST_NAMES: Final = 1_000
-"""Maximum names in one answer."""
+"""The maximum number of names in one answer."""
 _LONGEST: Final = 253
-"""Maximum characters of a name."""
+"""The maximum number of characters of a name."""
 _SCRIPTS: Final[Mapping[base.Completes, str]] = {
     "namespace": "[each.metadata.name for each in cluster.CoreV1Api().list_namespace(limit={most}).items]",
     "kind": "sorted({{each.kind for each in cluster.discovery().api_resources() if 'list' in each.verbs}})",

@@ -16,7 +16,7 @@ __all__ = ["WholeBodies"]
 
 # A call has about ten values.
 _MAX_VALUES: Final = 10_000
-"""Maximum values in one request's JSON."""
+"""The maximum number of values in one request's JSON."""
 _MAX_MESSAGE: Final = 512 << 10
 """The maximum size in bytes of a message to a stream of the older SSE, which is accepted before the stream reads it."""
 _MAX_OTHER: Final = 16 << 10

@@ -175,7 +175,7 @@ class Connection(h11_impl.H11Protocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override] # as in uvicorn
         """Takes a new connection."""
         super().connection_made(transport)
-        self.conn._receive_buffer = self._received = received.Received()  # h11 does not limit these
+        self.conn._receive_buffer = self._received = received.Received()  # h11 does not limit these bytes
         secure = transport.get_extra_info("ssl_object")
         certificate = secure.getpeercert() if secure is not None else None
         self.has_certificate = bool(certificate)
@@ -200,7 +200,7 @@ class Connection(h11_impl.H11Protocol):
         if self._is_lost:
             return
         size += self._measure_unread()
-        # Its request already counts as that much. A quiet stream never makes way.
+        # The connection's request already counts as that much. A quiet stream never makes way.
         if size <= retained.REQUEST:
             return
         try:

@@ -24,7 +24,7 @@ __all__ = ["LONG_INITIALIZE", "MAX_INITIALIZE", "REQUEST", "Budget", "Kept", "Pa
 # Clients send 200 to 500 bytes. Attack: a caller sends `clientInfo` of 2 MiB in each of 512 sessions, which took a
 # server from 80 to 2,113 MiB and held it for half an hour.
 MAX_INITIALIZE: Final = 16 << 10
-"""Maximum bytes of `initialize`, which the SDK keeps as long as the session."""
+"""The maximum size in bytes of `initialize`, which the SDK keeps as long as the session."""
 LONG_INITIALIZE: Final = (
     f"initialize has more than {MAX_INITIALIZE} bytes, and a server keeps it for the whole session: send fewer "
     "capabilities, and a clientInfo without data: URLs"
@@ -36,7 +36,7 @@ _BASE: Final = 32 << 20
 _SESSION: Final = 64 << 10
 """Bytes of a session in addition to its client's message."""
 REQUEST: Final = 16 << 10
-"""Likewise for a request or an open stream."""
+"""Bytes of a request or an open stream in addition to its body."""
 # The received copy, two copies in the SDK and Starlette, and the decoded one.
 _COPIES: Final = 4
 """How many copies of a body are held."""
@@ -163,7 +163,7 @@ class Part:
 
     budget: Budget
     length: int
-    """Bytes of its body."""
+    """The size of the request's body in bytes."""
     size: int
     """Bytes that the request counts as."""
     sessions: dict[str, Kept] = field(default_factory=dict)

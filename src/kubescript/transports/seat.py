@@ -31,9 +31,9 @@ THREADS: Final = anyio.CapacityLimiter(4)
 _MINUTE_S: Final = 60.0
 # Attack: a caller sends 1,200 requests of 2 MiB in a minute, as the limit on their number allows.
 _REQUEST: Final = 64 << 10
-"""Bytes of a large request."""
+"""The size of a large request in bytes."""
 _FEWEST: Final = 8 << 20
-"""Bytes that every caller may send in a minute, however few requests the settings allow."""
+"""How many bytes every caller may send in a minute, however few requests the settings allow."""
 
 
 class Share:
@@ -44,7 +44,7 @@ class Share:
         self.requests = rate.Rate(limits.requests_per_minute)
         self.volume = Volume(limits.requests_per_minute)
         self.users = 0
-        """Requests and streams being served."""
+        """How many requests and streams are being served."""
 
     def count(self, length: int) -> None:
         """Counts a request of `length` bytes. Raises Busy when there are too many requests, or too many bytes in
@@ -96,7 +96,7 @@ class Seat:
         """The budget's entry for each session, by its handle."""
         self._events = stream_events.Events(share.budget)
         self.users = 0
-        """Requests and streams being served."""
+        """How many requests and streams are being served."""
         self.left = time.monotonic()
         """When the last request or stream ended."""
         self.tenant: backend.Tenant | None = None

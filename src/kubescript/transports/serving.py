@@ -39,7 +39,7 @@ _Reload = Callable[[config.Settings], Awaitable[None]]
 """Applies other settings from now on. Raises ConfigError, and changes nothing, when they cannot take effect."""
 # A script of 256 KiB takes at most six times that as JSON.
 _MAX_BODY: Final = 2 << 20
-"""Maximum bytes of a request."""
+"""The maximum size of a request in bytes."""
 # Kubernetes kills the process after 30 seconds.
 _GRACE_S: Final = 25
 """Seconds that running scripts may take to end after SIGTERM."""
@@ -86,7 +86,7 @@ async def _serve_http(server: backend.Backend, announce: Announce | None, reread
 
     from kubescript.transports import handshake, http_connections, seats, tls
 
-    # At SIGTERM this feature would cut off pending answers; `drain` ends the streams without any.
+    # At SIGTERM this feature would cut off pending answers; `drain` ends the streams that have none.
     sse.AppStatus.enable_automatic_graceful_drain = False
     settings = server.settings
     _check_exposure(settings)
@@ -104,7 +104,7 @@ async def _serve_http(server: backend.Backend, announce: Announce | None, reread
             _build_application(server, seating, url, closing),
             http=protocol,
             ws="none",
-            h11_max_incomplete_event_size=2 * http_connections.MAX_HEAD,  # our limit applies first, and answers 431
+            h11_max_incomplete_event_size=2 * http_connections.MAX_HEAD,  # our limit, with 431, applies first
             backlog=http_connections.BACKLOG,
             log_config=None,
             lifespan="on",  # a server without its seats must end, not look healthy

@@ -140,7 +140,7 @@ class _Stream:
         self._send = send
         self._sessions = sessions
         self.session = ""
-        """Empty until the client has been told of it."""
+        """The id of the session; empty until the client has been told of it."""
 
     async def send(self, message: Message) -> None:
         """Passes on a message of the transport."""

@@ -1,7 +1,7 @@
 """Questions to the masking process about objects, and its answers: what may pass of an object, what a write changes.
 
-The questions travel in the `program` of a body (kubescript_masking/wire/masking.py). The process reads hostile bytes, so the
-host treats its answers as hostile too.
+The questions travel in the `program` of a body (kubescript_masking/wire/masking.py). The process reads hostile bytes,
+so the host treats its answers as hostile too.
 """
 
 from __future__ import annotations

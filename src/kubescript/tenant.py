@@ -59,7 +59,7 @@ class Shared:
     flags: str = ""
     """The flags with which a command finds this server's plans, preceded by a space."""
     observers: list[evaluation.Observer] = field(default_factory=list)
-    """Called with every evaluation."""
+    """Functions that are called with every evaluation."""
 
 
 class Tenant:

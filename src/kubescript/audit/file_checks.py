@@ -62,7 +62,7 @@ def _translate_errors() -> Iterator[None]:
 
 
 def open_append(path: Path) -> int:
-    """Returns a descriptor that appends to `path`; a new file is readable by its owner alone. Raises AuditError."""
+    """Returns a descriptor that appends to `path`; a new file is readable only by its owner. Raises AuditError."""
     with _translate_errors():
         private_files.check_links(path)
     try:

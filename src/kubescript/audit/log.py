@@ -231,7 +231,7 @@ class AuditLog:
             self._missing_head = self._head
 
     def _write_first_record(self, previous: str) -> None:
-        """Writes the first record of a file; like every record, it contains the hash of the one before."""
+        """Writes the first record of a file; like every record, it contains the hash of the previous one."""
         self._write(
             {
                 "type": "file",

@@ -149,7 +149,7 @@ class _Capture:
             return None
 
     def _discover(self, report: Report) -> Iterator[tuple[str, str, list[_Entry]]]:
-        """Yields (group, version, listable resources); each resource once, in the preferred version when that has it.
+        """Yields (group, version, listable resources); each resource once, in the preferred version if that has it.
 
         Raises ClusterError when discovery fails.
         """

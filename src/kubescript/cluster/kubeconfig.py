@@ -49,7 +49,7 @@ class Context:
     renews: bool = False
     """Whether an auth-provider renews its tokens and writes them back to the file."""
     gke_plugin: Plugin | None = None
-    """Its user's login to GKE; None for other kinds of credentials."""
+    """How the context's user logs in to GKE; None for other kinds of credentials."""
 
 
 def source(path: Path | None = None) -> str | None:

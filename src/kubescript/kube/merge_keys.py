@@ -11,7 +11,7 @@ _LIST_KEYS: Final = (
 )  # fmt: skip
 """The fields, in the order in which they are tried."""
 ALL: Final = frozenset(_LIST_KEYS) | {"protocol"}
-"""Includes the second key of ports, which is not unique alone."""
+"""All fields, including the second key of ports, which is not unique by itself."""
 
 
 def list_key(*lists: list[Any]) -> str | None:

@@ -35,7 +35,7 @@ class State(NamedTuple):
     healthy: bool | None
     terminating: bool
     owner: str
-    """Its controller: `ReplicaSet/web-7d4b9c6f5`."""
+    """The object's controller: `ReplicaSet/web-7d4b9c6f5`."""
 
 
 def of(document: dict[str, Any], kind: str = "") -> State:

@@ -89,8 +89,8 @@ class Own:
         return all(map(self._is_own, _WORD.finditer(text)))
 
     def is_sentence(self, text: str, *, by_worker: bool = True) -> bool:
-        """Says whether the text consists of our sentences, with values that did not come from the cluster; of the
-        interpreter's sentences alone if none of the worker's own code wrote it."""
+        """Says whether the text consists of our sentences, with values that did not come from the cluster; only of the
+        interpreter's sentences if none of the worker's own code wrote it."""
         return self._speech.is_ours(text, by_worker=by_worker)
 
     def is_tool_sentence(self, name: str, text: str) -> bool:

@@ -136,7 +136,7 @@ def is_word(text: str) -> bool:
 
 def _values(sentence: tuple[str, ...], text: str) -> list[str] | None:
     """Returns the values in the placeholders of a sentence; None if it is another sentence. Each part of the sentence
-    is searched for after the one before, so that nothing is read twice."""
+    is searched for after the previous one, so that nothing is read twice."""
     first, *others = sentence
     if not text.startswith(first):
         return None

@@ -1,6 +1,6 @@
 """Decides whether a request may be sent, on its parsed fields alone, without I/O or state.
 
-A rule denies its objects altogether, or serves their metadata alone. The policy denies the unknown: an unknown
+A rule denies its objects altogether, or serves only their metadata. The policy denies the unknown: an unknown
 subresource of a built-in group, a request whose kind a rule depends on and that cannot be resolved, a verb that is not
 plainly a read. The broker calls it for every toolset.
 """
@@ -211,7 +211,7 @@ def _deny_by(rule: denied_resources.DeniedResource, call: request.Request) -> De
 
 
 def _deny_content(ruled: Decision) -> Decision:
-    """Denies a Helm release stored in objects whose metadata alone the operator serves."""
+    """Denies a Helm release stored in objects of which the operator serves only the metadata."""
     reason = f"only metadata of {ruled.rule} is served, and the release is kept in one"
     return Decision("deny", "policy.denied_resource", reason, "list the releases")
 

@@ -29,7 +29,7 @@ class Request:
 
     method: str
     path: str
-    """Absolute and quoted, exactly as it is sent; without the query."""
+    """The absolute path, quoted exactly as it is sent, without the query."""
     query: tuple[tuple[str, str], ...]
     verb: str
     """get, list, watch, create, update, patch, delete, deletecollection or proxy; the lower-case HTTP method when the

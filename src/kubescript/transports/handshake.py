@@ -68,7 +68,7 @@ class Handshake(asyncio.Protocol):
         self._transport.abort()
 
     shutdown = end
-    """For uvicorn, which calls it on all connections when the server ends."""
+    """The name by which uvicorn calls it on all connections when the server ends."""
 
     async def _run(self) -> None:
         try:

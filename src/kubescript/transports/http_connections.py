@@ -34,7 +34,7 @@ __all__ = ["BACKLOG", "MAX_HEAD", "Connection", "Server", "most", "protocol"]
 
 # Attack: a client that sends a byte every second would keep its connection for ever.
 WAIT_S: Final = 15.0
-"""Seconds for a whole request, counted from the end of the one before."""
+"""Seconds for a whole request, counted from the end of the previous one."""
 _ROOM: Final = 64
 """How many connections there may be beyond the sessions' streams and the scripts, for probes and for requests that are
 answered at once."""

@@ -205,7 +205,7 @@ class Part:
             yield
 
     def replace(self, handle: str | None) -> None:
-        """Counts this request as the last message of a session in use, in place of the one before."""
+        """Counts this request as the last message of a session in use, in place of the previous one."""
         kept = self.sessions.get(handle or "")
         if kept is not None:
             self.budget.resize(kept, kept.least + self.size)

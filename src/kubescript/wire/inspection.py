@@ -125,14 +125,14 @@ class State(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fiel
     """An object's state, as far as rules about removals need it. None: unknown, or the kind has no such state."""
 
     running: bool | None = None
-    """Whether removing it interrupts something: a running pod, a workload with ready replicas, an unfinished Job, a
-    bound claim."""
+    """Whether removing the object interrupts something: a running pod, a workload with ready replicas, an unfinished
+    Job, a bound claim."""
     healthy: bool | None = None
-    """Whether it is in its desired state."""
+    """Whether the object is in its desired state."""
     terminating: bool = False
-    """Whether it is already being deleted."""
+    """Whether the object is already being deleted."""
     owner: str = ""
-    """Its controller: `ReplicaSet/web-7d4b9c6f5`."""
+    """The object's controller: `ReplicaSet/web-7d4b9c6f5`."""
 
 
 class Facts(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
@@ -173,7 +173,7 @@ class Changes(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fi
     undo: str = ""
     """A JSON patch that reverses the changes; empty where none exists, or where it would reveal masked values."""
     risks: tuple[str, ...] = ()
-    """Its new `RISKS`, sorted."""
+    """The `RISKS` that the request introduces, sorted."""
     objections: tuple[Objection, ...] = ()
 
 

@@ -32,7 +32,7 @@ class OpenShiftOrder(msgspec.Struct, frozen=True):
     """One command line of `oc`."""
 
     arguments: list[str]
-    """Without the program's name."""
+    """The arguments, without the program's name."""
     binary: str
     """The program's path."""
     namespace: str
@@ -43,7 +43,7 @@ class OpenStackOrder(msgspec.Struct, frozen=True):
     """One command line of `openstack`."""
 
     arguments: list[str]
-    """Without the program's name."""
+    """The arguments, without the program's name."""
     clouds: str
     """Text of a clouds.yaml."""
     secure: str

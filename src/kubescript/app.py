@@ -54,7 +54,7 @@ class Application:
         """`source` spawns the workers; `masking` spawns the maskers, where it has been started."""
         builtin.check(settings)
         self.flags = flags
-        """Flags with which a command finds this application's plans, preceded by a blank."""
+        """The flags with which a command finds this application's plans, preceded by a space."""
         self._source, self._masking = source, masking
         self.redaction = _redaction_engine(settings, masking)
         self.audit = recorder.open_recorder(settings.audit, self.redaction.text_or_withheld)
@@ -150,7 +150,7 @@ class Application:
 
         sdk.skip_conveniences()
         self._shared.processes.warm_up(self.settings.toolsets)  # first: openstackclient takes longest
-        # One at a time: with three processes on two processors, this one would wait 0.2 s more for its own.
+        # One at a time: with three processes on two processors, this one would wait 0.2 s more for a processor.
         if self.settings.needs_cluster:  # else no script runs
             self._source.warm_up()
         with config.defer_models():
@@ -164,10 +164,10 @@ class Application:
             self.operator.recover()  # the first call may come hours later
 
     def prepare(self, settings: config.Settings) -> tuple[tenant.Tenant, Callable[[], None]]:
-        """Returns the future `operator` under other settings, and a function that installs it without closing the one
-        before. Raises ConfigError when the settings cannot take effect."""
+        """Returns a new `operator` for other settings, and a function that installs it without closing the previous
+        one. Raises ConfigError when the settings cannot take effect."""
         config.check_reload(self.settings, settings)
-        # The masking process reads them once, when it starts.
+        # The masking process reads the expressions once, when it starts.
         if write_settings.expressions(settings) != write_settings.expressions(self.settings):
             raise errors.ConfigError("the expressions of write policies cannot change while the server runs")
         builtin.check(settings)
@@ -176,7 +176,7 @@ class Application:
 
             tokens_file.check(settings.auth.tokens_file)
         operator = tenant.Tenant(settings, self._shared)
-        # Loads its toolsets: where one fails, the present settings stay in force.
+        # Loads the operator's toolsets: if one fails, the present settings stay in force.
         try:
             operator.offer()
         except errors.ConfigError:
@@ -289,7 +289,7 @@ def opened(
 
 def _pin_context(settings: config.Settings, operator: tenant.Tenant) -> config.Settings:
     """Returns the settings with the operator's context, even if `kubectl config use-context` has changed the kubeconfig
-    since: when a caller comes must not decide which cluster it reaches."""
+    since: the moment at which a caller arrives must not decide which cluster it reaches."""
     from kubescript.cluster import live
 
     cluster = operator.contexts.default.cluster

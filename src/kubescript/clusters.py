@@ -35,7 +35,7 @@ def accesses(
             access = _access(settings, name, masking, caller)
             made[name] = access
             opened.callback(access.cluster.close)
-        # All are made, so none is closed here.
+        # All clusters are made, so none is closed here.
         opened.pop_all()
     return made
 
@@ -93,7 +93,8 @@ def of_urls(settings: config.Settings, masking: redaction.Engine) -> dict[str, w
 
 @functools.cache
 def _kubeconfig(url: str, ca: str, *, insecure: bool) -> Path:
-    """Returns a kubeconfig with one API server and no user. It exists only in memory, as long as this process lives."""
+    """Returns a kubeconfig with one API server and no user. It exists only in memory, as long as this process is
+    running."""
     cluster: dict[str, object] = {"server": url, "insecure-skip-tls-verify": insecure}
     if ca:
         cluster["certificate-authority"] = ca

@@ -5,8 +5,8 @@ Callers get places in turn, subject to dynamic thresholds (Choudhury and Hahne, 
 as are free waits. One caller therefore gets at most half of the places, and another always finds some free. The total
 of all queues is shared by the same rule.
 
-A caller is an authenticated name. Attack: a client sends ever new tokens, sessions or addresses that are not checked,
-and would get another queue and turn with each. All callers without an authenticated name share one queue.
+A caller is an authenticated name. Attack: a client keeps sending new tokens, sessions or addresses that are not
+checked, to get another queue and turn with each. All callers without an authenticated name share one queue.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ __all__ = ["Concurrency", "Places"]
 
 _SETTING: Final = "sandbox.max_scripts"
 _QUEUES: Final = 8
-"""Full queues that fit into the total. A waiting script holds up to 2 MiB of its request."""
+"""How many full queues fit into the total. A waiting script holds up to 2 MiB of its request."""
 
 
 @dataclass(eq=False, slots=True)

@@ -25,9 +25,9 @@ _UNKNOWN: Final = "policy.unknown_context"
 # half of the time for the others.
 _SHARE: Final = 0.5
 _SHOWN: Final = 40
-"""Characters of an unknown name that a refusal quotes."""
+"""How many characters of an unknown name a refusal quotes."""
 _LISTED: Final = 2
-"""Known names that a refusal lists."""
+"""How many known names a refusal lists."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,8 @@ class ClusterAccess:
 
 
 class Contexts:
-    """The clusters of one server by name, the default one first. The name may be empty when the server has one."""
+    """The clusters of one server by name, the default one first. The name may be empty when the server has only one
+    cluster."""
 
     def __init__(self, clusters: Mapping[str, ClusterAccess]) -> None:
         self._clusters = dict(clusters)
@@ -87,7 +88,8 @@ class Contexts:
             error = self._refuse_name(call.context)
             return self.default.broker.refuse(call, operation, error), None
         reply, response = access.broker.handle(call, operation, timeout_s * self._share)
-        # A cluster that has answered can say what the rules name; a denial by a mistaken rule shows that it did.
+        # A cluster that has answered can say what the rules name; a denial by a mistaken rule shows that it has
+        # answered.
         is_mistaken = reply.fault is not None and reply.fault.code == rule_checks.MISTAKEN
         has_answered = response is not None or is_mistaken
         if has_answered and access.denials is not None:
@@ -110,7 +112,7 @@ class Contexts:
     def _find(self, name: str) -> ClusterAccess | None:
         """Returns the access to the cluster of this name; None for an unknown one."""
         access = self._clusters.get(name)
-        # The server's only cluster may be named by its own name.
+        # The server's only cluster may also be called by its own name.
         if access is None and name == self.names[0]:
             return self.default
         return access

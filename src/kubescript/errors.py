@@ -5,7 +5,7 @@
     ├── RequestError         a call that cannot be built or classified; the script may go on
     ├── AuthError            a caller who is not authenticated, or may not use the server
     ├── PolicyDenied         a call the policy refuses; the script may go on
-    ├── ClusterError         the API server did not answer, or broke off; the script may go on
+    ├── ClusterError         the API server did not answer, or not completely; the script may go on
     ├── LimitExceeded        a budget of the script is used up; the script ends
     ├── RedactionError       a text cannot be masked, and is withheld
     ├── WorkerError          the sandboxed process died or broke the protocol; the next script gets a new one
@@ -71,7 +71,7 @@ class PolicyDenied(KubescriptError):
 
 
 class ClusterError(KubescriptError):
-    """The API server did not answer, or its answer broke off. Codes: `cluster.unreachable`, `.tls`, `.auth`,
+    """The API server did not answer, or its answer was cut short. Codes: `cluster.unreachable`, `.tls`, `.auth`,
     `.timeout`, `.cancelled`, `.broken`, `.config`, `.not_captured`, `.too_large`.
     """
 
@@ -79,7 +79,8 @@ class ClusterError(KubescriptError):
 
 
 PLAIN_CODES: Final = frozenset({"cluster.unreachable", "cluster.timeout"})
-"""Codes of ClusterErrors whose text contains only an operator's address and the system's words, none from the cluster.
+"""Codes of ClusterErrors whose text contains only an operator's address and the system's words, but none from the
+cluster.
 """
 
 

@@ -22,7 +22,7 @@ _Send = Callable[[float, float | None, str], Awaitable[None]]
 _SEND_TIMEOUT_S: Final = 1.0
 _STEP: Final = 0.001
 """The increase of the progress per heartbeat. The protocol requires an increase, and the script's own progress must
-stay above."""
+stay larger."""
 
 
 _MOST: Final = 1e300

@@ -35,7 +35,7 @@ _about: contextvars.ContextVar[Mapping[str, str]] = contextvars.ContextVar("abou
 """Fields of every line that is logged during a call."""
 
 _MAX_WAITING: Final = 1_000
-"""Lines that may wait to be masked; lines beyond that are lost, and counted."""
+"""How many lines may wait to be masked; lines beyond that are lost, and counted."""
 _DRAIN_S: Final = 2.0
 """Seconds that a stopping server waits for its last lines."""
 
@@ -92,7 +92,7 @@ class _JsonLines(logging.Formatter):
             "logger": record.name,
             "message": record.getMessage(),
         }
-        # Only these, so that no code can log a whole object by accident.
+        # Only these fields are logged, so that no code can log a whole object by accident.
         for key in EXTRA:
             value = getattr(record, key, None)
             if value not in (None, ""):
@@ -120,7 +120,7 @@ class _TextLines(_JsonLines):
         self._before = before
 
     def format(self, record: logging.LogRecord) -> str:
-        # Added last, since a formatter replaces what a terminal obeys.
+        # The prefix is added last, since a formatter replaces what a terminal obeys.
         return self._before + super().format(record)
 
     def _write(self, line: dict[str, object], record: logging.LogRecord) -> str:
@@ -132,7 +132,7 @@ class _TextLines(_JsonLines):
         if facts:
             shown = " ".join(facts)
             text += f" ({shown})"
-        # A stack trace has many lines, and a person's log one for each record.
+        # A stack trace has many lines, but a log for people has one for each record.
         lines = f"{when:%H:%M:%S} {level}: {text}".splitlines()
         return sanitizing.printable(" | ".join(lines))
 
@@ -223,7 +223,7 @@ class _Lines(logging.Handler):
             record.exc_info = None
 
     def _write(self) -> None:
-        """Writes the lines that come, as long as the process lives."""
+        """Writes the lines that come, as long as the process is running."""
         while True:
             record = self._waiting.get()
             self._stream.emit(record)
@@ -267,7 +267,7 @@ def configure(level: str, *, as_text: bool = False, file: Path | None = None) ->
     handler = _Lines(stream, as_text=as_text)
     logging.getLogger().handlers[:] = [handler]
     set_level(level)
-    if as_text:  # people need no lines about its start and end
+    if as_text:  # people need no lines about uvicorn's start and end
         logging.getLogger("uvicorn.error").setLevel(logging.WARNING)
 
 
@@ -275,7 +275,7 @@ def set_level(level: str) -> None:
     """Logs records of `level` and above from now on."""
     root = logging.getLogger()
     root.setLevel(level.upper())
-    # These log each request or message.
+    # These loggers log each request or message.
     at_least_warning = max(logging.WARNING, root.level)
     for chatty in ("urllib3", "httpx2", "asyncio", "mcp", "uvicorn.access"):
         logging.getLogger(chatty).setLevel(at_least_warning)

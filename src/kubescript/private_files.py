@@ -1,6 +1,7 @@
 """Checks and creates files and folders that only their owner may change.
 
-A user who can write to the audit record or to the store of plans can forge it. Both check their paths here.
+A user who can write to the audit record or to the store of plans can forge it. The audit record and the store check
+their paths here.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ def make_folder(path: Path) -> None:
 
 
 def check_folder(path: Path) -> None:
-    """Checks that `path` is a folder like those of `make_folder`. Raises NotPrivate."""
+    """Checks that `path` is a folder like those that `make_folder` makes. Raises NotPrivate."""
     try:
         status = path.lstat()
     except OSError as error:
@@ -70,7 +71,7 @@ def check_status(path: Path, status: os.stat_result) -> None:
         raise NotPrivate(path, "belongs to another user", "name another file")
     if status.st_mode & 0o077:
         raise NotPrivate(path, "can be read or written by others", f"chmod 600 {path}")
-    # By its other name, the file may be in a folder of another user.
+    # Under its second name, a hard link, the file may be in another user's folder.
     if status.st_nlink > 1:
         raise NotPrivate(path, "has a second name (hard link)", "name another file")
 

@@ -27,6 +27,6 @@ SCRIPTS: Final = guests.Guest(
 )
 """The program that runs scripts."""
 WORKER: Final = spawner.command(SCRIPTS.module)
-"""The command line of its fork server."""
+"""The command line of that program's fork server."""
 MASKER: Final = (sys.executable, "-I", "-m", "kubescript_masking.engine.start", "kubescript.inspection.inspector")
 """The maskers' fork server, which reads their settings from its standard input."""

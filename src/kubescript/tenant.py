@@ -57,9 +57,9 @@ class Shared:
     warm_up: Callable[[], None]
     """Does the work that the first script would otherwise wait for."""
     flags: str = ""
-    """Flags with which a command finds this server's plans, preceded by a blank."""
+    """The flags with which a command finds this server's plans, preceded by a space."""
     observers: list[evaluation.Observer] = field(default_factory=list)
-    """Called with every evaluation."""
+    """Functions that are called with every evaluation."""
 
 
 class Tenant:
@@ -80,7 +80,7 @@ class Tenant:
         self._route = route
         engine = shared.redaction
         if caller is not None:
-            # With masks and maskers that it shares with no other caller.
+            # The engine has masks and maskers that this caller shares with no other.
             user = inspection.UserInfo(caller.name, caller.groups)
             engine = engine.of(caller.key, user)
         self._engine = engine
@@ -174,7 +174,7 @@ class Tenant:
         )
 
     def _asker(self) -> elicitation.Asker | None:
-        """Returns the asker of people about plans; None where no cluster takes plans."""
+        """Returns what asks people about plans; None where no cluster takes plans."""
         if self.planning is None:
             return None
         from kubescript.changes.ask import elicitation
@@ -216,7 +216,7 @@ class Tenant:
         """Closes the connections to all clusters. A plan that is being applied is left to the next server."""
         with contextlib.ExitStack() as closing:
             closing.callback(self.contexts.close)
-            # They are made with the toolset `openshift`, if it has URLs.
+            # The API servers are made with the toolset `openshift`, if it has URLs.
             if "_api_servers" in vars(self):
                 closing.callback(self._api_servers.close)
             if self.planning is not None:

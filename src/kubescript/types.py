@@ -17,8 +17,8 @@ __all__ = ["Answer", "Caller", "Job", "OnCall", "OnProgress", "Response"]
 class Response:
     """An API server's answer, whose body is still arriving.
 
-    `chunks` yields the body's bytes in order and raises `ClusterError` when it breaks off; `close` may be called at any
-    time, from any thread, more than once, and ends a pending read.
+    `chunks` yields the body's bytes in order and raises `ClusterError` if the body is cut short; `close` may be called
+    at any time, from any thread, more than once, and ends a pending read.
     """
 
     status: int
@@ -35,8 +35,8 @@ class Response:
 
 
 OnCall = Callable[[exchanges.Call, float], tuple[exchanges.Reply, Response | None]]
-"""Answers one call of a script within so many seconds: the head, and the body if there is one. Never raises. Several
-threads call it at once."""
+"""Answers one call of a script within the given number of seconds: the head, and the body if there is one. Never
+raises. Several threads call it at once."""
 
 Job = conversation.Job[exchanges.Parameters, OnCall]
 """One script or command line, and everything that it may use."""
@@ -51,14 +51,14 @@ class Caller:
     """The requester of a script. The client's statements about itself are not verified."""
 
     session: str = ""
-    """One connection of one client; not a handle with which another client could join it."""
+    """Identifies one connection of one client; another client cannot use it to join that connection."""
     client: str = ""
     version: str = ""
     tool: str = ""
     """The MCP tool that was called; empty where a person runs a command."""
     lasts: bool = True
-    """Whether the client's later calls have the same session. Over HTTP a client may have none; then each call is a
-    session."""
+    """Whether the client's later calls have the same session. Over HTTP a client may have no session; then each call
+    counts as one."""
     user: str = ""
     """The user's name, if authenticated."""
 
@@ -73,7 +73,7 @@ class Answer:
     usage: runs.Usage = field(default_factory=runs.Usage)
     """Resources that the script used."""
     cut: bool = False
-    """Whether a limit of the answer was reached."""
+    """Whether the answer was cut at a limit."""
     untrusted: bool = False
     """Whether `text` contains a part that is marked as text from the cluster."""
     structured: Mapping[str, Any] | None = None

@@ -8,7 +8,7 @@ The recorder writes here; `replay` and `export` read. Each name is the SHA-256 o
 scripts), and a script's record names its replay, so the chain covers all of it.
 
 The folder that is read may come from a stranger. A file is found only by its hash in the chain; paths, links and
-devices are refused. A file with another hash, or another format than is written here, counts as changed.
+devices are refused. A file whose hash or format differs from what is written here counts as changed.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class Changed(Exception):
 
 
 class _OtherContent(Changed):
-    """The content has another hash."""
+    """The content has a different hash."""
 
 
 class CapturedCall(msgspec.Struct, frozen=True):
@@ -74,7 +74,7 @@ class CapturedCall(msgspec.Struct, frozen=True):
     """Fingerprint of the request."""
     reply: exchanges.Reply
     fault: protocol.ScriptFault | None = None
-    """The fault with which the body broke off."""
+    """The fault that cut the body short."""
     body: str = ""
     """Hash of the body; empty when the script read none of it."""
 
@@ -88,7 +88,7 @@ class Document(msgspec.Struct, frozen=True):
     calls: tuple[CapturedCall, ...]
     summary: dict[str, dict[str, int] | bool] = msgspec.field(name="tally")
     notes: list[notes.Note | str]
-    """Plain text where an earlier version wrote them."""
+    """Some are strings in documents that an earlier version wrote."""
     answer: str
 
 
@@ -170,7 +170,7 @@ class Sink:
             raise self._abandon(error) from None
 
     def close(self, target: Path | None = None) -> str:
-        """Names the file `target`, or by its hash without one; returns the hash. Raises AuditError."""
+        """Names the file `target`, or after its hash if no target is given; returns the hash. Raises AuditError."""
         digest = self._digest.hexdigest()
         if target is None:
             target = self._path.with_name(digest)
@@ -211,8 +211,8 @@ def script(folder: Path, digest: str) -> str:
 
 
 def read(folder: Path, digest: Any, suffix: str = "") -> bytes:
-    """Returns the content of the file named by its hash. Raises Skipped when it does not exist, Changed when it is
-    wrong."""
+    """Returns the content of the file named by its hash. Raises Skipped when it does not exist, Changed when its
+    content is wrong."""
     # Attack: a stranger's record names `../../etc/shadow`, or a number.
     if not isinstance(digest, str) or not _HASH.fullmatch(digest):
         raise Changed("the record's name of a file is not a hash")

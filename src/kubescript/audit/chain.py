@@ -21,10 +21,10 @@ FORMAT: Final = "kubescript-audit/1"
 GENESIS: Final = "0" * 64
 """The hash before the first record."""
 MAX_LINE: Final = 32 * 1024
-"""Most bytes of a line; every field is bounded far below."""
+"""The maximum size of a line in bytes; every field is limited to far less."""
 
 _HASH_SUFFIX: Final = len(',"hash":""}') + 64
-"""Bytes at the end of a line that its hash does not cover."""
+"""How many bytes at the end of a line its hash does not cover."""
 
 
 class Damaged(Exception):

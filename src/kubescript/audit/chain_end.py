@@ -10,9 +10,9 @@ from kubescript.audit import chain, file_checks
 
 __all__ = ["check", "read"]
 
-# They contain the last complete line, even before a torn one.
+# These bytes contain the last complete line, even if a torn one follows it.
 _END_BYTES: Final = 2 * chain.MAX_LINE
-"""Bytes that are read from the end of a file."""
+"""How many bytes are read from the end of a file."""
 
 
 def check(path: Path, key: bytes | None) -> None:

@@ -12,13 +12,13 @@ from typing import Any, Final
 __all__ = ["Denials"]
 
 _IN_FULL: Final = 10
-"""Distinct denials of one script that are recorded in full."""
+"""How many distinct denials of one script are recorded in full."""
 _MAX_GROUPS: Final = 20
 _OF_ONE_CALL: Final = frozenset({"time", "ms", "audit_id"})
 _NAMES: Final = ("namespace", "name", "path")
-"""Left out when denials are grouped."""
+"""Fields that are left out when denials are grouped."""
 _KINDS: Final = ("group", "version", "resource", "subresource")
-"""Also left out when there are many groups."""
+"""Fields that are also left out when there are many groups."""
 
 _Record = dict[str, Any]
 _Key = tuple[tuple[str, str], ...]
@@ -33,7 +33,7 @@ class Denials:
         self._groups: dict[_Key, _Record] = {}
 
     def is_repeat(self, record: _Record) -> bool:
-        """Counts the denial if one like it, or many others, are recorded; otherwise the caller records it."""
+        """Counts the denial if one like it, or many others, have been recorded; otherwise the caller records it."""
         key = _key(record)
         with self._lock:
             is_known = key in self._written

@@ -39,7 +39,7 @@ def export(path: Path, out: Path, record_filter: reader.Filter) -> int:
 
 
 def _copy_chain(path: Path, target: Path) -> None:
-    """Copies the files of the chain at one moment."""
+    """Copies the files of the chain as they are at one moment."""
     prefix = len(path.name)
     with rotation.frozen(path) as parts:
         for part in parts:

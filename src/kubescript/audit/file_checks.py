@@ -27,12 +27,12 @@ __all__ = [
     "unavailable",
 ]
 
-# A shorter key makes it weaker (RFC 2104).
+# A shorter key weakens HMAC (RFC 2104).
 _MIN_KEY_BYTES: Final = 32
 """The output size of HMAC-SHA256."""
-# A few thousand records.
+# Enough for a few thousand records.
 _MIN_FREE_BYTES: Final = 1 << 20
-"""Bytes that the disk must have left."""
+"""How many bytes must be free on the disk."""
 _DISK_FULL: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 # With O_NONBLOCK, opening a pipe does not wait for a reader.
 _APPEND_FLAGS: Final = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
@@ -47,14 +47,14 @@ def unavailable(path: Path, why: str, remedy: str) -> errors.AuditError:
 
 
 def _unavailable(path: Path, error: OSError, remedy: str) -> errors.AuditError:
-    """Returns the same error for a system error."""
+    """Returns such an error for a system error."""
     why = os.strerror(error.errno or 0)
     return unavailable(path, why, remedy)
 
 
 @contextlib.contextmanager
 def _translate_errors() -> Iterator[None]:
-    """Turns a fault of a path into an AuditError."""
+    """Turns the error about a path that is not private into an AuditError."""
     try:
         yield
     except private_files.NotPrivate as error:
@@ -62,7 +62,7 @@ def _translate_errors() -> Iterator[None]:
 
 
 def open_append(path: Path) -> int:
-    """Returns a descriptor that appends to `path`; a new file is readable by its owner alone. Raises AuditError."""
+    """Returns a descriptor that appends to `path`; a new file is readable only by its owner. Raises AuditError."""
     with _translate_errors():
         private_files.check_links(path)
     try:
@@ -130,7 +130,7 @@ def make_folder(path: Path) -> None:
 
 
 def check_folder(path: Path) -> None:
-    """Checks whether `path` is a folder like those of `make_folder`. Raises AuditError."""
+    """Checks whether `path` is a folder like those that `make_folder` creates. Raises AuditError."""
     with _translate_errors():
         private_files.check_folder(path)
 

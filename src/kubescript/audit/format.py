@@ -15,7 +15,7 @@ __all__ = ["client", "line", "raw", "target"]
 
 
 def line(record: dict[str, Any]) -> str:
-    """Returns time, script, target, outcome, size and duration; a record of another shape as JSON."""
+    """Returns time, script, target, outcome, size and duration; a record of a different shape as JSON."""
     try:
         return _line(record)
     except (KeyError, TypeError, ValueError, AttributeError):
@@ -50,7 +50,7 @@ def raw(record: dict[str, Any]) -> str:
 
 def target(record: dict[str, Any]) -> str:
     """Returns the target of a call: `list deployments.apps shop/web`."""
-    # A call that could not be parsed has only its own words.
+    # The record of a call that could not be parsed has only the call's own words.
     if "what" in record:
         return str(record["what"])
     verb = record["verb"]
@@ -64,7 +64,7 @@ def target(record: dict[str, Any]) -> str:
 
 
 def client(record: dict[str, Any]) -> str:
-    """Returns the name and version that a script's client gives itself; `?` if it gave none."""
+    """Returns the name and version that a script's client reported; `?` if it reported none."""
     name = _join(" ", record["client"], record["client_version"])
     return name or "?"
 
@@ -137,7 +137,7 @@ def _call_outcome(record: dict[str, Any]) -> str:
         count = record.get("count", 0)
         times = f"x{count} since {record['first']}" if count else ""
         return _join(" ", record["decision"], reason, times)
-    # The status is 0 without an answer.
+    # The status is 0 if there was no answer.
     status = str(record["status"] or "")
     return _join(" ", status, record["fault"], _count_masks(record))
 

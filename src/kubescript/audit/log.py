@@ -28,9 +28,9 @@ __all__ = ["AuditLog"]
 log = logging.getLogger(__name__)
 
 _LOCK_TIMEOUT_S: Final = 10.0
-# Writing a record takes a tenth of that.
+# Writing a record takes a tenth of this interval.
 _LOCK_RETRY_S: Final = 0.0005
-"""Seconds between two tries."""
+"""Seconds between two attempts to lock the file."""
 _REMEDY: Final = "free some space, or check the disk"
 
 
@@ -56,7 +56,7 @@ class AuditLog:
         return self._head
 
     def check(self) -> None:
-        """Opens the file if it is closed. Raises AuditError when it cannot; the coming record then counts as lost."""
+        """Opens the file if it is closed. Raises AuditError on failure; the next record then counts as lost."""
         try:
             with self._hold_file():
                 pass
@@ -231,7 +231,7 @@ class AuditLog:
             self._missing_head = self._head
 
     def _write_first_record(self, previous: str) -> None:
-        """Writes the first record of a file; like every record, it contains the hash of the one before."""
+        """Writes the first record of a file; like every record, it contains the hash of the previous one."""
         self._write(
             {
                 "type": "file",
@@ -285,7 +285,7 @@ class AuditLog:
 
 
 def _last(files: list[Path]) -> Path | None:
-    """Returns the newest rotated file; None without any."""
+    """Returns the newest rotated file; None if there is none."""
     return files[-1] if files else None
 
 

@@ -19,9 +19,9 @@ from kubescript.changes.store import record as plan_record
 __all__ = ["describe_application", "describe_decision", "describe_plan"]
 
 _MAX_STEPS: Final = 100
-# A line has 32 KiB.
+# A line may have 32 KiB.
 _STEPS_BYTES: Final = 24 * 1024
-"""Bytes of JSON for a record's steps."""
+"""How many bytes of JSON the steps of a record may take."""
 
 
 def describe_plan(made: plan.Plan, text_filter: TextFilter) -> dict[str, Any]:

@@ -1,8 +1,8 @@
-"""The least RBAC that would have allowed exactly the recorded calls. `kubescript audit role` prints it.
+"""The minimal RBAC that would have allowed exactly the recorded calls. `kubescript audit role` prints it.
 
-A call counts when it was allowed here and the API server let it through: this includes answers of 404, since RBAC comes
-before the look-up. Calls in one namespace become a Role there, calls over all of them or outside any become a
-ClusterRole. Names are kept where a call named an object.
+A call counts when it was allowed here and the API server let it through: this includes answers with 404, since RBAC
+comes before the look-up. Calls in one namespace become a Role there, calls across all namespaces or outside of any
+become a ClusterRole. Names are kept where a call named an object.
 """
 
 from __future__ import annotations
@@ -202,7 +202,7 @@ def _role(namespace: str, name: str, rules: list[dict[str, Any]]) -> str:
         "roleRef": {"apiGroup": _API, "kind": kind, "name": name},
         "subjects": [{"kind": "ServiceAccount", "name": "kubescript", "namespace": "default"}],
     }
-    # Only a comment, since the record does not have the subjects.
+    # The binding is only a comment, since the record does not contain the subjects.
     lines = ["---", *_dump(binding).splitlines()]
     comment = "".join(f"# {line}\n" for line in lines)
     return _dump(role) + comment

@@ -59,7 +59,7 @@ class Filter:
 
 
 def _starts(record: dict[str, Any], key: str, beginning: str) -> bool:
-    """Says whether the text of this field begins with `beginning`."""
+    """Says whether the value of this field begins with `beginning`."""
     # A stranger's record may have a number here.
     text = str(record.get(key, ""))
     return text.startswith(beginning)

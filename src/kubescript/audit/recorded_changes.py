@@ -1,4 +1,4 @@
-"""Changes of a cluster as recorded: writes a plan's steps into its record, and reads them back.
+"""A cluster's recorded changes: writes a plan's steps into its record, and reads them back.
 
 A change is a call that was allowed, was carried out by the API server, and was not a dry run. The record of a call
 contains only its target. If the call was part of a plan, the plan's record has the rest.
@@ -24,17 +24,17 @@ __all__ = ["Session", "fields_of", "sessions"]
 
 _TARGET: Final = ("verb", "group", "version", "resource", "subresource", "namespace", "name")
 _WRITES: Final = frozenset({"create", "delete", "deletecollection", "patch", "update"})
-# They are created only to get an answer.
+# The objects of these groups are created only to get an answer.
 _QUESTIONS: Final = frozenset({"authentication.k8s.io", "authorization.k8s.io"})
-"""Groups whose objects are no changes."""
+"""Groups whose objects do not count as changes."""
 _LISTS: Final = ("finalizers", "owners", "uses", "images", "new_images", "fields", "dropped", "named")
-"""Texts of a change that come from the cluster or the script, in the order in which a record keeps them."""
-# The others are left out entirely when too long.
+"""The strings of a change that come from the cluster or the script, in the order in which a record keeps them."""
+# The other lists are left out entirely when too long.
 _CUT: Final = frozenset({"fields", "dropped"})
-"""Those that are still useful when shortened."""
+"""The lists that are still useful when shortened."""
 _MAX_TEXT: Final = 300
 _KEYS_BYTES: Final = 120
-"""Bytes for the names of all lists."""
+"""How many bytes the names of all lists may take."""
 
 
 # --- writing ----------------------------------------------------------------------------------------------------------
@@ -57,7 +57,7 @@ def fields_of(step: plan.Step, text_filter: script_records.TextFilter, most: int
     masked = _mask_texts(fitting, text_filter)
     kept = _within(masked, left)
     labels = kept.pop("labels", None)
-    # A mask may have taken the sign between a label and its value.
+    # A mask may have swallowed the sign between a label and its value.
     if labels is not None and all("=" in pair for pair in labels):
         fields["labels"] = dict(pair.split("=", 1) for pair in labels)
     fields |= kept
@@ -68,7 +68,7 @@ def fields_of(step: plan.Step, text_filter: script_records.TextFilter, most: int
 
 
 def _take_texts(fields: dict[str, Any]) -> dict[str, list[str]]:
-    """Removes the labels and the lists of a change from its fields; returns them as texts."""
+    """Removes the labels and the lists of a change from its fields; returns them as strings."""
     texts: dict[str, list[str]] = {}
     labels = fields.pop("labels", None)
     if labels is not None:
@@ -80,7 +80,7 @@ def _take_texts(fields: dict[str, Any]) -> dict[str, list[str]]:
 
 
 def _mask_texts(texts: dict[str, list[str]], text_filter: script_records.TextFilter) -> dict[str, list[str]]:
-    """Returns the texts masked, on one line each; none when masking has merged lines."""
+    """Returns the strings masked, each on one line; none of them when masking has merged lines."""
     lines: list[str] = []
     for each in texts.values():
         lines += [text.replace("\n", " ") for text in each]
@@ -98,7 +98,7 @@ def _mask_texts(texts: dict[str, list[str]], text_filter: script_records.TextFil
 
 
 def _within(texts: dict[str, list[str]], most: int) -> dict[str, list[str]]:
-    """Returns the texts that fit into `most` bytes of JSON."""
+    """Returns the strings that fit into `most` bytes of JSON."""
     kept = {}
     for name, each in texts.items():
         fitting = _fitting(each, most)
@@ -110,7 +110,7 @@ def _within(texts: dict[str, list[str]], most: int) -> dict[str, list[str]]:
 
 
 def _fitting(texts: list[str], most: int) -> list[str]:
-    """Returns the first texts that fit into `most` bytes."""
+    """Returns the first strings that fit into `most` bytes."""
     for count, text in enumerate(texts):
         most -= len(orjson.dumps(text)) + 1
         if most < 0:
@@ -143,7 +143,7 @@ class Session:
 def sessions(records: Iterable[Mapping[str, Any]], *, planned: bool = False) -> list[Session]:
     """Returns each client's changes, oldest first; with `planned`, including plans that were not applied.
 
-    Raises KeyError, TypeError or ValueError for a record of another shape.
+    Raises KeyError, TypeError or ValueError for a record of a different shape.
     """
     found: dict[tuple[str, str], Session] = {}
     plans: dict[str, tuple[Session, list[transcript.Change]]] = {}
@@ -171,7 +171,7 @@ def _is_change(one: Mapping[str, Any]) -> bool:
     """Says whether a record is of a call that changed something."""
     if one.get("type") != "call" or one.get("dry_run"):
         return False
-    # A call that could not be parsed has no resource, and one that is not of an object has a path.
+    # A call that could not be parsed has no resource, and one that does not concern an object has a path.
     if "resource" not in one or "path" in one:
         return False
     if one["decision"] != "allow" or not 200 <= one["status"] < 300:
@@ -191,7 +191,7 @@ def _take_step(steps: list[transcript.Change], one: Mapping[str, Any]) -> transc
 def _is_same(step: transcript.Change, one: Mapping[str, Any]) -> bool:
     """Says whether a call sends this step."""
     for name in _TARGET:
-        # A create has its object's name in the body, not in the call.
+        # A creation has its object's name in the body, not in the call.
         is_named = name != "name" or one["name"]
         if is_named and getattr(step, name) != one[name]:
             return False
@@ -208,7 +208,7 @@ def _change_of_call(one: Mapping[str, Any]) -> transcript.Change:
 
 
 def _change(fields: Mapping[str, Any]) -> transcript.Change:
-    """Returns the change in the fields of a record. Raises ValueError."""
+    """Returns the change that the fields of a record describe. Raises ValueError."""
     names = transcript.Change.__struct_fields__
     known = {name: fields[name] for name in names if name in fields}
     try:

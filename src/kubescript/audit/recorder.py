@@ -1,7 +1,7 @@
 """Puts scripts and their API calls on the audit record. The evaluator asks it for an entry per script.
 
-An effect needs a record: a call that may change something is recorded before it is sent, and every other call before
-its script gets an answer.
+Nothing takes effect unrecorded: a call that may change something is recorded before it is sent, and every other call
+before its script gets the answer.
 """
 
 from __future__ import annotations
@@ -50,7 +50,8 @@ def open_recorder(settings: config.Audit, redact: script_records.Redact) -> Reco
 
 
 def state(settings: config.Audit) -> tuple[bool, str]:
-    """Returns whether recording would work, or is off, and a line that says so. Changes nothing on disk."""
+    """Returns True if recording would work or is turned off, and a line of text that describes the state. Changes
+    nothing on disk."""
     if settings.file is None:
         return True, "off: nothing is recorded; pass --audit FILE"
     try:
@@ -154,8 +155,8 @@ class Recorder:
     def write(self, fields: dict[str, Any], *, final: bool = False) -> None:
         """Writes one record. Raises AuditError.
 
-        A `final` record ends something that a caller waits for: with `fsync = "answer"`, it and all records before it
-        are on disk when this returns.
+        A `final` record is one that the caller must wait for: with `fsync = "answer"`, it and all records before it are
+        on disk when this returns.
         """
         sync = self._fsync == "record"
         if final and self._fsync == "answer":
@@ -173,7 +174,7 @@ class Recorder:
         self._log.close()
 
     def _subject(self, caller: types.Caller, digest: str) -> script_records.Subject:
-        # What a client says of itself may be a misplaced secret.
+        # The name or version that a client reports may contain a misplaced secret.
         check = script_records.patience()
         return script_records.Subject(
             session=caller.session,
@@ -186,7 +187,7 @@ class Recorder:
         )
 
     def _log_head(self, event: str) -> None:
-        """Logs the end of the chain: a copy of it elsewhere proves that the chain was not truncated."""
+        """Logs the end of the chain, so that a copy kept elsewhere can later prove that the chain was not truncated."""
         head = self._log.head
         text = "audit %s: %d records, head %s"
         log.info(text, self._log.path, head.seq, head.hash, extra={"event": event})
@@ -222,7 +223,7 @@ class Entry:
             self.agent += f"; script={subject.script[:16]}"
 
     def before(self, call: request.Request) -> None:
-        """Records a call that may change something, and waits for the disk before it is sent. Raises AuditError."""
+        """Records a call that may change something, before it is sent, and waits for the disk. Raises AuditError."""
         # A GET changes nothing, so it is recorded when it has ended.
         if call.method == "GET":
             return
@@ -248,7 +249,8 @@ class Entry:
             raise
 
     def capture_answers(self, on_call: types.OnCall) -> types.OnCall:
-        """Returns `on_call`, which also saves the worker's answers if the operator asked for that."""
+        """Returns `on_call`, wrapped so that the answers to the worker are also saved if the operator asked for
+        that."""
         if self._capture is None:
             return on_call
         return self._capture.wrap(on_call)
@@ -266,7 +268,8 @@ class Entry:
         summary: summary.Summary,
         missed: Sequence[notes.Note],
     ) -> None:
-        """Records the end of the script. Raises AuditError when this record, or one of its calls, is missing."""
+        """Records the end of the script. Raises AuditError if this record, or that of one of the script's calls, could
+        not be written."""
         fields = script_records.describe_script(self._subject, self._size, outcome, answer, summary)
         try:
             for repeats in self._denials.repeats() if self._denials is not None else ():

@@ -39,7 +39,7 @@ class Capture:
         """Why the first missing answer could not be saved."""
 
     def wrap(self, on_call: types.OnCall) -> types.OnCall:
-        """Returns `on_call`, which saves its answers on their way to the worker."""
+        """Returns `on_call`, wrapped so that its answers are saved on their way to the worker."""
 
         def answer(call: exchanges.Call, timeout_s: float) -> tuple[exchanges.Reply, types.Response | None]:
             reply, response = on_call(call, timeout_s)
@@ -58,8 +58,8 @@ class Capture:
         return answer
 
     def _mask(self, value: Any, check: Callable[[], None] | None = None) -> Any:
-        """Returns the value with every text in it masked."""
-        # Some quote the script (a refused name) or the API server (a warning).
+        """Returns the value with every string in it masked."""
+        # Some strings quote the script (a refused name) or the API server (a warning).
         if isinstance(value, str):
             return self._redact(value, lambda _: None, check)
         if not isinstance(value, dict):
@@ -74,7 +74,7 @@ class Capture:
         """Yields a body's chunks, each saved before the worker gets it."""
         try:
             sink = self._store.sink()
-            # This remains if the script stops reading early: the generator is then closed at a `yield`.
+            # This fault remains if the script stops reading early: the generator is then closed at a `yield`.
             captured["fault"] = {"code": "closed", "message": "the script did not read to the end"}
             try:
                 for chunk in chunks:

@@ -32,13 +32,13 @@ __all__ = [
     "surplus",
 ]
 
-# A server holds it for a tenth of a millisecond; one that was stopped while holding it must not block readers.
+# A server holds the lock for a tenth of a millisecond; one that was stopped while holding it must not block readers.
 _LOCK_TIMEOUT_S: Final = 2.0
 """Seconds to wait for the lock."""
 _LOCK_RETRY_S: Final = 0.001
-# Servers remove the oldest first, and never this many during one read.
+# Servers remove the oldest files first, and never this many during one read.
 _MAX_OPEN_FILES: Final = 256
-"""Most rotated files that are held open at a time."""
+"""How many rotated files may be held open at a time."""
 _READ_FLAGS: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
@@ -48,9 +48,9 @@ class Part:
 
     path: Path
     size: int | None = None
-    """Its size at that moment: later bytes are not read. None: read to its end."""
+    """The file's size at that moment: later bytes are not read. None: the file is read to its end."""
     stream: BinaryIO | None = None
-    """Open when the file might be removed before it is read."""
+    """The open file, if it might be removed before it is read."""
 
     def lines(self) -> Iterator[bytes]:
         """Yields the lines with their newlines, in pieces of at most two records' length. May be called again."""
@@ -127,7 +127,7 @@ def _older(path: Path, held: contextlib.ExitStack) -> Iterator[Part]:
 
 
 def _regular(path: Path) -> BinaryIO:
-    """Opens a regular file for reading; a pipe would wait for a writer. Raises OSError."""
+    """Opens a regular file for reading; opening a pipe would wait for a writer. Raises OSError."""
     descriptor = os.open(path, _READ_FLAGS)
     stream = os.fdopen(descriptor, "rb")
     status = os.fstat(descriptor)
@@ -195,7 +195,7 @@ def surplus(path: Path, keep: int) -> list[Path]:
 
 
 def first_record(path: Path) -> int | None:
-    """Returns the number of the chain's first record; None without any."""
+    """Returns the number of the chain's first record; None if there is none."""
     for one in (*list_rotated(path), path):
         number = first_record_of(one)
         if number is not None:
@@ -204,7 +204,7 @@ def first_record(path: Path) -> int | None:
 
 
 def first_record_of(path: Path) -> int | None:
-    """Returns the number of the file's first record; None without any."""
+    """Returns the number of the file's first record; None if there is none."""
     with contextlib.suppress(OSError, ValueError, KeyError, TypeError), _regular(path) as stream:
         line = stream.readline(chain.MAX_LINE)
         record = json.loads(line)

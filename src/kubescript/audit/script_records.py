@@ -47,10 +47,10 @@ class Redact(Protocol):
 _MASKING_S: Final = 2.0
 # Attack: a script cancels a call to hide the names in it.
 _HURRIED_S: Final = 0.2
-"""Seconds once the call was cancelled."""
+"""Seconds that masking may still take once the call was cancelled."""
 _MAX_TEXT: Final = 300
 _MAX_KINDS: Final = 100
-"""Most kinds of secrets that a record names."""
+"""How many kinds of secrets a record may name."""
 _OTHER: Final = "other"
 _FIELDS: Final = ("verb", "group", "version", "resource", "subresource", "namespace", "name")
 
@@ -100,7 +100,7 @@ def describe_sending(subject: Subject, parsed: request.Request, text_filter: Tex
 
 
 def describe_call(subject: Subject, done: records.Record, text_filter: TextFilter) -> dict[str, Any]:
-    """Returns the record of one call, in any outcome."""
+    """Returns the record of one call, whatever its outcome."""
     fields = subject.fields("call")
     check = patience(done.call)
     if done.call is not None:

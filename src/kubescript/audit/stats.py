@@ -91,7 +91,7 @@ def as_text(sums: dict[str, Any]) -> str:
         if value in ({}, None):
             continue
         text = _value_as_text(value)
-        # The names in it come from a file that a stranger may have written.
+        # The names in the text come from a file that a stranger may have written.
         lines.append(sanitizing.printable(f"{name:<14} {text}"))
     return "\n".join(lines)
 

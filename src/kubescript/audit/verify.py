@@ -38,7 +38,7 @@ class Report:
     head: chain.Head = field(default_factory=chain.Head)
     repairs: int = 0
     gaps: int = 0
-    """Records that could not be written in time."""
+    """How many records could not be written in time."""
     keyed: bool = False
     anchored: bool = False
     """Whether the requested hash was found."""
@@ -76,7 +76,7 @@ def verify(path: Path, key: bytes | None = None, anchor: str = "") -> Report:
 
 
 def _check_file(part: rotation.Part, report: Report, checker: _Checker) -> Break | None:
-    """Returns the first altered record of one file; None without any."""
+    """Returns the first altered record of one file; None if there is none."""
     number = 0
     try:
         for number, line in enumerate(part.lines(), 1):

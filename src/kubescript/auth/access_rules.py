@@ -41,7 +41,7 @@ def scopes(settings: config.Settings) -> frozenset[str]:
 
 def reduce(settings: config.Settings, caller: user.User) -> user.User:
     """Returns the caller without the scopes that no rule or setting requires."""
-    # Attack: a user gets token after token with other scopes, to be a new caller each time, with new limits.
+    # Attack: a user gets token after token, each with different scopes, to be a new caller each time, with new limits.
     needed = scopes(settings)
     return replace(caller, scopes=caller.scopes & needed)
 

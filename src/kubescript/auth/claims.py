@@ -39,7 +39,7 @@ def credential(claims: Mapping[str, Any], settings: config.Auth, issuer: str, to
             "the token does not name its user",
             remedy=f"the claim {settings.user_claim} (auth.user_claim) must be a text",
         )
-    # Users can enter any address that is not verified.
+    # Without verification, users can enter any address.
     if settings.user_claim == "email" and claims.get("email_verified") is not True:
         raise errors.AuthError("the token's email is not verified")
     # Attack: a user is in so many groups that Entra ID omits them, including those that a rule restricts.

@@ -24,7 +24,7 @@ class Verifier:
     """A verifier of one issuer's tokens."""
 
     def __init__(self, settings: config.Auth, audience: tuple[str, ...], source: provider.Provider) -> None:
-        """`audience` lists the audiences of which a token must name one."""
+        """`audience` lists audiences; a token must name one of them."""
         assert settings.issuer is not None
         self.issuer: Final = settings.issuer
         self._settings = settings

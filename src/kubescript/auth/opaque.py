@@ -20,18 +20,18 @@ from kubescript.auth import user
 __all__ = ["KNOWN_S", "Opaque", "Questions"]
 
 KNOWN_S: Final = 30.0
-"""Seconds for which an answer about an opaque token is valid, and so until a revoked token is refused."""
+"""How many seconds an answer about an opaque token is valid, and so how long a revoked token may be accepted."""
 # Attack: a client sends one wrong token again and again.
 _REFUSED_S: Final = 5.0
 """Seconds for which a refusal is valid."""
 _MAX_KNOWN: Final = 2_000
-"""Answers that are kept of good tokens, and as many of refused ones."""
+"""How many answers about good tokens are kept, and as many about refused ones."""
 _THREADS: Final = 8
-"""Questions that may be asked at the same time."""
+"""How many questions may be asked at the same time."""
 _QUEUE: Final = 64
-"""Questions that may wait for a thread."""
+"""How many questions may wait for a thread."""
 _PER_MINUTE: Final = 600
-"""Questions per minute about tokens that are not known to be good."""
+"""How many questions per minute may be asked about tokens that are not known to be good."""
 
 _MINUTE_S: Final = 60.0
 
@@ -78,7 +78,7 @@ class Opaque:
         self._ways = ways
         self._known_s = known_s
         self._good: OrderedDict[str, tuple[float, user.Credential]] = OrderedDict()
-        """Good tokens, each with the end of its validity; then it is checked again, ahead of unknown tokens."""
+        """Good tokens, each with the end of its validity, after which it is checked again, ahead of unknown tokens."""
         self._refused: OrderedDict[str, tuple[float, errors.AuthError]] = OrderedDict()
         self._under_way: dict[str, anyio.Event] = {}
         self._known = Questions()
@@ -117,7 +117,7 @@ class Opaque:
         return refusal
 
     def _recall(self, key: str) -> _Answer | None:
-        """Returns the answer that is still valid."""
+        """Returns the kept answer; None if there is none that is still valid."""
         good = self._good.get(key)
         if good is not None and _is_valid(good):
             return good[1]
@@ -130,7 +130,8 @@ class Opaque:
         now = time.monotonic()
         if isinstance(answer, user.Credential):
             self._refused.pop(key, None)
-            # Without the token, which every request brings again. Attack: a client sends 2,000 tokens of 16 KiB.
+            # The token itself is not kept, because every request brings it again. Attack: a client sends 2,000 tokens
+            # of 16 KiB.
             kept = replace(answer, token="")
             _put(self._good, key, (now + self._known_s, kept))
             return

@@ -22,7 +22,7 @@ log = logging.getLogger(__name__)
 _DIGEST: Final = re.compile(r"sha256:([0-9a-f]{64})")
 # Short tokens can eventually be guessed, although the rate of guesses is limited.
 _SHORTEST: Final = 16
-"""Minimum characters of a token."""
+"""The minimum number of characters of a token."""
 _LOOK_S: Final = 1.0
 # Attack: a caller keeps a token that was removed from the file in the same edit that broke it.
 _KEPT_S: Final = 60.0
@@ -63,7 +63,7 @@ class TokensFile:
                     self._version = version
                 self._read_at = now
             except errors.ConfigError as error:
-                # It may be half written. Until it is complete, the last tokens stay valid.
+                # The file may be half written. Until it is complete, the last tokens stay valid.
                 log.warning("%s; the tokens of before count", error.message, extra={"event": "auth.tokens_file"})
 
 

@@ -11,12 +11,13 @@ __all__ = ["Credential", "User"]
 
 @dataclass(frozen=True, slots=True)
 class User:
-    """A user for whom an identity provider, a file or a CA has vouched. Users that are equal have the same rights."""
+    """A user for whom an identity provider, a file or a CA has vouched. Users that compare equal have the same
+    rights."""
 
     name: str
     issuer: str = ""
-    """The voucher: the URL of an identity provider, or `token_review`, `tokens`, `tokens_file`, `client_ca_file`. The
-    same name from another issuer is another user."""
+    """Who vouched for the user: the URL of an identity provider, or `token_review`, `tokens`, `tokens_file`,
+    `client_ca_file`. The same name from another issuer is another user."""
     subject: str = ""
     """The issuer's own name for the user, which is never reassigned."""
     groups: tuple[str, ...] = ()
@@ -26,21 +27,21 @@ class User:
     @property
     def label(self) -> str:
         """The user's name as written in approvals and plans."""
-        # Attack: a user has a name with commas, which would read as several.
+        # Attack: a user has a name with commas, so that it reads as several names.
         name = self.name.replace("%", "%25").replace(",", "%2C")
         return f"user {name}"
 
     @property
     def key(self) -> str:
-        """A short text that identifies this user uniquely without revealing the name."""
-        # It excludes the OAuth client. Attack: a user registers client after client to be a new caller each time, with
-        # new limits.
+        """A short string that identifies this user uniquely without revealing the name."""
+        # The key excludes the OAuth client. Attack: a user registers client after client to be a new caller each time,
+        # with new limits.
         return _digest(self.issuer, self.subject, self.name, *self.groups, "", *sorted(self.scopes))
 
     @property
     def person(self) -> str:
-        """A text that identifies the person to whom limits apply."""
-        # Attack: a user gets token after token with other scopes, to be a new caller each time.
+        """A string that identifies the person to whom limits apply."""
+        # Attack: a user gets token after token, each with different scopes, to be a new caller each time.
         return _digest(self.issuer, self.subject, self.name)
 
 
@@ -55,14 +56,14 @@ class Credential:
     """The bearer token; empty for a certificate."""
 
     def valid_token(self) -> str:
-        """Returns the token, or an empty text when it has expired."""
+        """Returns the token, or an empty string when it has expired."""
         if self.expires is not None and time.time() >= self.expires:
             return ""
         return self.token
 
 
 def _digest(*parts: str) -> str:
-    # Each with its length, so that a NUL in a name cannot make two lists of names equal.
+    # Each part is preceded by its length, so that a NUL in a name cannot make two lists of names equal.
     measured = [f"{len(part)}:{part}" for part in parts]
     joined = "\0".join(measured)
     data = joined.encode("utf-8", "surrogatepass")

@@ -1,9 +1,9 @@
-"""An answer on its way from a cluster to a script: whether an API server can give it, and its body.
+"""An answer on its way from a cluster to a script: whether an API server could have given it, and its body.
 
 The broker calls `find_fault` before a script sees anything of an answer: a login page, or an answer without content,
 must not look like an empty log or cluster. It makes one `Body` for each answer, which is masked and counted, and whose
-end is recorded once. A body that cannot be masked is withheld. A body that breaks off, or that the masking process does
-not confirm to be complete, ends with an error.
+end is recorded once. A body that cannot be masked is withheld. A body that is cut short, or that the masking process
+does not confirm to be complete, ends with an error.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _DONE: Final = frozenset({200, 201, 202})
 _ENCODINGS: Final = ("yaml", "protobuf", "cbor")
 """Formats that API servers support and none of our requests accepts."""
 NO_API_SERVER: Final = "check that `server` in the kubeconfig is an API server, not a login page or a proxy"
-"""Advice about an answer that no API server gives."""
+"""Advice about an answer that no API server would give."""
 
 
 class Body:
@@ -52,7 +52,7 @@ class Body:
         self._unpacked = 0
         """Bytes reported by the masking process, which alone decompresses."""
         self._size = 0
-        """Bytes counted so far: the larger of both."""
+        """Bytes counted so far: the larger of the two counts."""
         self._redacted: dict[str, int] = {}
         self._has_error = False
         self._trailer: masking.Trailer | None = None
@@ -67,8 +67,8 @@ class Body:
             self._end(call.CLOSED)
 
     def mask(self, redact: Redactor) -> Iterator[bytes]:
-        """Yields the masked body; for a log, only the requested lines. Raises KubescriptError when the body breaks off
-        or cannot be masked."""
+        """Yields the masked body; for a log, only the requested lines. Raises KubescriptError when the body is cut
+        short or cannot be masked."""
         form = find_form(self._call.request, self._response)
         about = replace(self._call.sent, gzip=self._response.gzip, form=form)
         try:
@@ -136,7 +136,7 @@ class Body:
 
 
 def find_fault(asked: request.Request, response: types.Response) -> errors.ClusterError | None:
-    """Returns the answer's fault; None without one."""
+    """Returns the answer's fault; None if it has none."""
     if not _answers(asked, response.status):
         text = f"the API server answered {response.status}, which is not an answer to {asked.verb}"
         return errors.ClusterError(text, code="cluster.broken", remedy=NO_API_SERVER)

@@ -91,7 +91,7 @@ class Broker:
         gzip: bool = False,
         context: str = "",
     ) -> None:
-        """`gzip` says that `redact` accepts compressed bodies. Without a `writer`, writes are refused.
+        """`gzip` says whether `redact` accepts compressed bodies. Without a `writer`, writes are refused.
 
         `context` names the cluster in records and notes when it is one of several.
         """
@@ -111,7 +111,7 @@ class Broker:
         see.
 
         A reply without a fault comes with a response, whose `chunks` must be read or closed. The chunks may raise
-        KubescriptError; the answer then counts as broken off.
+        KubescriptError; the answer then counts as cut short.
         """
         operation.summary.count_call()
         made = call.Call(_begin_request(asked), operation, self._log, self._mask, self._context)
@@ -234,7 +234,7 @@ class Broker:
 
     @staticmethod
     def _check_head(call: call.Call) -> exchanges.Reply:
-        """Returns the answer's status and headers. Raises ClusterError if no API server gives such an answer."""
+        """Returns the answer's status and headers. Raises ClusterError if no API server would give such an answer."""
         response = call.response
         assert response is not None
         call.note_answer(response)

@@ -55,8 +55,8 @@ _HARMLESS: Final = frozenset(
 # Seconds that masking one header or error text may take. These texts are short, unless an attacker made one that is
 # expensive to mask.
 _MASKING_S: Final = 1.0
-# Most characters of one masked header or error text. Attack: a compromised masker returns so much text that the reply
-# exceeds a frame, for which the worker would be blamed.
+# The maximum number of characters of one masked header or error text. Attack: a compromised masker returns so much text
+# that the reply exceeds a frame, for which the worker would be blamed.
 _MAX_TEXT: Final = 4_000
 _PLAIN_CODES: Final = errors.PLAIN_CODES | {"plan.changed", "plan.closed", "plan.nobody", "plan.too_large"}
 """Codes of faults whose text quotes nothing from the cluster and no name from the call."""
@@ -80,7 +80,7 @@ class Call:
         self.request = request
         """The request as judged and recorded."""
         self.sent = request
-        """The request as sent: the same, except for a log, a Helm release or metadata only."""
+        """The request as sent: equal to `request`, except for a log, a Helm release or metadata only."""
         self.decision: policy.Decision = _UNDECIDED
         self.response: types.Response | None = None
         """The cluster's answer, once it has begun."""
@@ -94,7 +94,7 @@ class Call:
         self._started = time.monotonic()
         self._is_recorded = False
         self._refusal: notes.Note | None = None
-        """The message of `deny` to the script."""
+        """The message that `deny` sends to the script."""
 
     @property
     def is_parsed(self) -> bool:
@@ -125,7 +125,7 @@ class Call:
         # The notes describe the script's own requests, and this is not one.
         return Call(request, self.operation.aside(), self._log, self._mask, self.cluster)
 
-    # The possible ends of a call. Each method raises AuditError when the call cannot be recorded.
+    # The possible endings of a call. Each method raises AuditError when the call cannot be recorded.
 
     def misdirect(self, code: str) -> None:
         """Notes and records a call for an unknown cluster."""
@@ -239,11 +239,11 @@ class Call:
         )
 
     def _mask_fault(self, fault: protocol.ScriptFault) -> protocol.ScriptFault:
-        """Returns the fault masked. The summary keeps one in kubescript's own words, to tell it from a text of the
-        cluster."""
+        """Returns the fault masked. The summary keeps a copy in kubescript's own words, to tell them from the
+        cluster's."""
         message = self.mask(fault.message)
         ours = self._refusal
-        # These quote nothing from the cluster, so their whole text is kubescript's.
+        # Faults with these codes quote nothing from the cluster, so their whole text is kubescript's.
         if fault.code in _PLAIN_CODES:
             ours = notes.Note(message)
         if ours is not None:
@@ -278,7 +278,7 @@ class Call:
         """Writes the record to the log and the journal. Raises AuditError."""
         self._is_recorded = True
         record = replace(record, context=self.cluster)
-        # The summary has it even when the journal, which raises, does not.
+        # The summary keeps the record even when the journal raises and does not.
         self._summary.add_record(record)
         self._log(record)
         self.operation.journal.record(record)

@@ -1,7 +1,7 @@
 """What a script listed: whether it read the last page of each list, and empty namespaces that may not exist.
 
-A script that asks for `limit=500` and never asks for the next page has seen a part, and may take it for the whole. An
-API server may also page its answer unasked. And it answers a list in a nonexistent namespace like one in an empty
+A script that asks for `limit=500` and never asks for the next page has seen only a part, and may take it for the whole.
+An API server may also page its answer unasked. And it answers a list in a nonexistent namespace like one in an empty
 namespace, so a misspelt name would look like a healthy cluster. After each script, up to three of the namespaces in
 which the script saw nothing are looked up, through the same broker, so that policy and audit treat these calls like the
 script's own.
@@ -27,7 +27,7 @@ __all__ = ["Handle", "Namespaces", "Pages"]
 
 Handle = Callable[[exchanges.Call, float], tuple[exchanges.Reply, types.Response | None]]
 _MAX_OPEN: Final = 100
-"""Most unfinished lists that are remembered."""
+"""How many unfinished lists are remembered."""
 _OTHERS: Final = notes.Note("others")
 _MAX_ASKED: Final = 3
 _MAX_REMEMBERED: Final = 1_000
@@ -51,7 +51,7 @@ class Pages:
         self._open: dict[tuple[str, ...], _Page] = {}
         """Location of a list, and the digest of its next page's token → page."""
         self._has_others = False
-        """Whether there were more than are remembered."""
+        """Whether there were more unfinished lists than are remembered."""
         self._lock = threading.Lock()
 
     def read(self, call: request.Request, context: str, what: notes.Note, trailer: masking.Trailer) -> None:
@@ -116,7 +116,7 @@ class Namespaces:
         with self._lock:
             empty = [key for key, has_content in self._has_content.items() if not has_content]
         doubtful = []
-        # Each look-up may take two seconds, for which the answer waits.
+        # Each look-up may take two seconds, during which the answer waits.
         for context, name in sorted(empty[:_MAX_ASKED]):
             exists = _exists(context, name, handle)
             if not exists:

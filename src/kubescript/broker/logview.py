@@ -26,9 +26,9 @@ __all__ = ["canonical", "shape"]
 _LINES_BEFORE: Final = 400
 """Extra lines read before the requested ones: as many as a private key may have (`kubescript_masking.engine.logs`)."""
 _SECONDS_BEFORE: Final = 60
-"""Seconds read before the requested moment. A program prints a key or a table at once."""
+"""Seconds read before the requested moment. A program prints a key or a table in one go."""
 _HELD: Final = 32 * 1024 * 1024
-"""Most bytes of a log that are held to find its last lines."""
+"""How many bytes of a log may be held to find its last lines."""
 _NO_LIMIT: Final = 1 << 62
 _TRUE: Final = frozenset({"true", "1"})
 _CONTINUES: Final = range(0x80, 0xC0)
@@ -37,7 +37,7 @@ _CONTINUES: Final = range(0x80, 0xC0)
 
 def canonical(call: request.Request) -> request.Request:
     """Returns the request for a log in the form that is sent. Raises RequestError."""
-    # In one form whatever the script asks for: no choice of its own hides a secret that the whole log would show.
+    # The form does not depend on the script: no choice of its own hides a secret that masking finds in the whole log.
     query = [("timestamps", "true")]
     for name, value in call.query:
         sent = _translate(name, value)
@@ -145,7 +145,7 @@ def _without_first(block: bytes, lines: int) -> bytes:
 
 
 class _View:
-    """A filter that drops lines before a moment, lines that masking removed, and unrequested timestamps."""
+    """A filter that drops lines from before a given moment, lines that masking removed, and unrequested timestamps."""
 
     def __init__(self, since: float | None, *, stamps: bool) -> None:
         self._since = since
@@ -173,7 +173,7 @@ class _View:
         return b"\n".join(seen)
 
     def _show(self, line: bytes) -> bytes | None:
-        """Returns the line, without its end, as the script sees it; None for a hidden line."""
+        """Returns the line, without its line feed, as the script sees it; None for a hidden line."""
         end = loglines.stamp(line)
         if end and self._since is not None:
             stamp = line[: end - 1]

@@ -28,7 +28,7 @@ class Operation:
     session: str = ""
     """The session of the client that sent the script; empty for all clients without one."""
     draft: Draft | None = None
-    """The draft for writes that need a plan; None: they are refused."""
+    """The draft for writes that need a plan; if None, those writes are refused."""
 
     def aside(self) -> Operation:
         """Returns the operation for calls that kubescript itself makes: on the same record, but not in the notes."""

@@ -11,7 +11,7 @@ __all__ = ["Rate"]
 
 _MINUTE_S: Final = 60.0
 _MAX_SESSIONS: Final = 10_000
-"""Most sessions that are remembered. The one that was idle longest is forgotten first."""
+"""How many sessions are remembered. The one that has been idle longest is forgotten first."""
 
 
 class Rate:

@@ -1,6 +1,6 @@
 """The record of a call, for the log and the audit, and the interface of the journal that keeps it.
 
-The broker writes both. A journal may refuse a call that it cannot record.
+The broker writes each record to the log and to the journal. A journal may refuse a call that it cannot record.
 """
 
 from __future__ import annotations

@@ -20,9 +20,10 @@ from kubescript_sandbox import runs
 
 __all__ = ["IN_NAMESPACE", "Summary", "missing"]
 
-# Most distinct texts that are remembered. Attack: a script invents endless names to fill the server's memory.
+# How many distinct texts are remembered. Attack: a script invents endless names to fill the server's memory.
 _MAX_NOTES: Final = 100
-# Most records that are kept. The limit is far above a script's calls, because `capture` makes more calls than a script.
+# How many records are kept. The limit is far above the number of a script's calls, because `capture` makes more calls
+# than a script.
 _MAX_RECORDS: Final = 10_000
 _MASK: Final = re.compile("(?:\N{LEFT-POINTING DOUBLE ANGLE QUOTATION MARK}|\\\\u00ab)redacted:([a-z0-9-]{1,40}):")
 _SAW_MASKS: Final = "redacted: values that the script compared or measured"
@@ -30,7 +31,7 @@ _TOOL: Final = "tool."
 """Prefix of the error codes of classic tools."""
 _INCOMPLETE: Final = "the answer may be incomplete"
 _CODE: Final = re.compile(r"\b(?:[a-z]{1,20}\.[a-z_]{1,40}|[45]\d\d)\b")
-"""Distinguishes failures: one of our codes, or an HTTP status."""
+"""What distinguishes failures: one of our codes, or an HTTP status."""
 _ELIDED: Final = "\N{HORIZONTAL ELLIPSIS}"
 """Placeholder for a name from the cluster."""
 IN_NAMESPACE: Final = " in namespace "
@@ -42,7 +43,7 @@ _OTHERS: Final = notes.Note("others")
 _OTHER_KINDS: Final = "other"
 _LIMITS: Final = runs.Limits()
 _MAX_PHRASES: Final = 8
-"""Most phrases of one kind that a note names."""
+"""How many phrases of one kind a note names."""
 
 
 @dataclass(slots=True)
@@ -53,7 +54,7 @@ class Summary:
     bytes: int = 0
     """Bytes of the answers from the API server, decompressed."""
     most_bytes: int = _LIMITS.response_bytes
-    """Most bytes of answers that the script may fetch."""
+    """How many bytes of answers the script may fetch."""
     pages: listings.Pages = field(default_factory=listings.Pages, compare=False)
     """Lists that the script read page by page."""
     listed_namespaces: listings.Namespaces = field(default_factory=listings.Namespaces, compare=False)
@@ -178,7 +179,7 @@ def _describe_missed_calls(summary: Summary, outcome: runs.Outcome) -> list[note
 
 
 def _is_told(missed: Mapping[notes.Note, int], outcome: runs.Outcome) -> bool:
-    """Says whether only one call was missed, and the script ended with its error."""
+    """Says whether exactly one call was missed, and the script ended with its error."""
     fault = outcome.fault
     if fault is None or sum(missed.values()) != 1:
         return False

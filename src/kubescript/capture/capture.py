@@ -60,7 +60,7 @@ class _Entry(msgspec.Struct):
 
     @property
     def can_be_listed(self) -> bool:
-        """Whether it is a resource with a list; the name of a subresource has a slash."""
+        """Whether the entry is a resource that can be listed; the name of a subresource has a slash."""
         if "/" in self.name or self.verbs is None:
             return False
         return "list" in self.verbs
@@ -98,10 +98,10 @@ def capture(
     logs: int | None = None,
     journal: records.Journal | None = None,
 ) -> Report:
-    """Saves everything that can be listed (of `namespaces`, if given) and the last `logs` lines of every container.
+    """Saves everything that can be listed (in `namespaces`, if given) and the last `logs` lines of every container.
 
     Raises ConfigError when OUT exists or cannot be written (disk full included), and ClusterError when the cluster
-    cannot be reached at all. Nothing is left behind then.
+    cannot be reached at all. In both cases nothing is left behind.
     """
     with directory.atomic(out) as folder:
         source = cluster_client.Client(broker_, journal)
@@ -149,7 +149,7 @@ class _Capture:
             return None
 
     def _discover(self, report: Report) -> Iterator[tuple[str, str, list[_Entry]]]:
-        """Yields (group, version, listable resources); each resource once, in the preferred version when that has it.
+        """Yields (group, version, listable resources); each resource once, in the preferred version if that has it.
 
         Raises ClusterError when discovery fails.
         """
@@ -167,7 +167,7 @@ class _Capture:
                 report.missing[f"{group}/{version}"] = str(error)
                 continue
             self._folder.write(("discovery", group or "core", f"{version}.json"), document)
-            # Two entries of one name would be written to the same file.
+            # Two entries with the same name would be written to the same file.
             entries = {entry.name: entry for entry in resources if entry.can_be_listed}
             fresh = [entry for name, entry in entries.items() if (group, name) not in listed]
             yield group, version, fresh
@@ -235,7 +235,7 @@ class _Capture:
 
     def _describe(self, report: Report, started: datetime, cluster: str, namespace: str, server: object) -> None:
         """Writes snapshot.json."""
-        # It is written last: a folder without it is not a snapshot.
+        # This file is written last: a folder without it is not a snapshot.
         reasons = dict(report.missing)
         for log, why in report.logs.missing.items():
             reasons[f"log {log}"] = why

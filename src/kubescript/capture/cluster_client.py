@@ -23,7 +23,7 @@ _CALL_S: Final = 120.0
 """Seconds for one page of a list."""
 # Seconds for a discovery document, or for one log: a silent cluster or kubelet must not delay the rest.
 SMALL_S: Final = 15.0
-# Bytes of one answer. Attack: a server sends an endless body, which would be held in memory.
+# The maximum size of one answer in bytes. Attack: a server sends an endless body, which would be held in memory.
 _MAX_BODY: Final = 256 << 20
 NO_LIST: Final = "the answer was not a list"
 _ENDLESS: Final = "its pages do not end"
@@ -108,7 +108,7 @@ class Client:
             next_token = page.metadata.next
             if not next_token:
                 return
-            # Attack: a server sends endless pages, each of which names another.
+            # Attack: a server sends endless pages, each of which names a next one.
             room -= len(body)
             if next_token == token or not page.items or room < 0:
                 raise ReadFailed(_ENDLESS)
@@ -117,7 +117,7 @@ class Client:
 
 
 def _read(response: types.Response, reason: str) -> bytes:
-    """Returns the body of a 200. Raises ReadFailed with the server's message for any other status."""
+    """Returns the body of an answer with 200. Raises ReadFailed with the server's message for any other status."""
     try:
         body = _whole(response.chunks)
     except errors.KubescriptError as error:

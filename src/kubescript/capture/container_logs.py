@@ -14,13 +14,13 @@ from kubescript.capture import cluster_client, directory
 
 __all__ = ["PodLogs"]
 
-# Each unanswered log takes 15 seconds (`cluster_client.SMALL_S`).
+# Each unanswered request for a log takes 15 seconds (`cluster_client.SMALL_S`).
 _MAX_UNANSWERED: Final = 3
-"""Logs of one node that may stay unanswered before the node counts as unreachable."""
+"""How many requests for logs of one node may stay unanswered before the node counts as unreachable."""
 _NAMES: Final = re.compile(r'"[^"]*"')
 """The parts in which failures of the same kind differ: addresses, pods, containers."""
 _MAX_NAMED: Final = 3
-"""Logs that one line names."""
+"""How many logs one line of the summary names."""
 
 
 class _Container(msgspec.Struct):
@@ -93,7 +93,7 @@ class PodLogs:
     """Why each log, such as `shop/web-1 nginx`, is missing."""
     _pending: dict[_Log, None] = field(default_factory=dict)
     _unanswered: collections.Counter[str] = field(default_factory=collections.Counter)
-    """The number of unanswered logs per node."""
+    """The number of unanswered requests for logs per node."""
 
     def add(self, raw: msgspec.Raw) -> None:
         """Notes the logs of a pod from the pod's entry in a list. Raises MsgspecError when the entry is not a pod."""
@@ -130,7 +130,7 @@ class PodLogs:
             yield f"{count} {noun} ({names}): {reason}"
 
     def _read(self, source: cluster_client.Client, log: _Log, lines: int) -> bytes:
-        """Returns the log. Raises ReadFailed, without a request if the pod's node has not answered for other logs."""
+        """Returns the log. Raises ReadFailed; sends no request if the pod's node did not answer for other logs."""
         if self._unanswered[log.node] >= _MAX_UNANSWERED:
             node = log.node or "(none)"
             why = f"node {node} did not give {_MAX_UNANSWERED} other logs, so it was not asked again"

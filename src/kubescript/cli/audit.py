@@ -303,7 +303,7 @@ def replay(context: click.Context, file: Path, out: Path | None, code: int, **ch
             if verdict.state in {"differs", "damaged"}:
                 code = _BROKEN
             line = f"{verdict.script[:8]} {verdict.state:<7} {verdict.why}"
-            # The reason quotes the answers, which have text of the cluster.
+            # The reason quotes the answers, which contain text from the cluster.
             click.echo(sanitizing.printable(line.rstrip()))
     context.exit(code)
 

@@ -48,7 +48,7 @@ def add(file: Path, key: str, name: str, entry: dict[str, Any]) -> str:
         raise _unreadable(file, "it is a link that leads to itself") from None
     except OSError as error:
         raise errors.ConfigError(f"cannot write {error.filename or file}: {error.strerror}") from None
-    except ValueError:  # a number or a text that JSON cannot express
+    except ValueError:  # a number or a string that JSON cannot express
         raise _unreadable(file, "it has values that JSON cannot express") from None
     return f"written to {file}{kept}"
 

@@ -135,7 +135,7 @@ def claude_line(name: str, served: Server) -> str:
     environment = served.environment or {}
     for variable, value in environment.items():
         words += ["--env", f"{variable}={value}"]
-    # --env takes every word up to the next flag, so --scope comes behind it.
+    # --env takes every word up to the next flag, so --scope comes after it.
     words += ["--scope", "user", name, "--", *served.command]
     return shlex.join(words)
 

@@ -1,4 +1,5 @@
-"""`kubescript demo`: three questions to a bundled snapshot of a broken cluster, and what each answer costs."""
+"""`kubescript demo`: asks three questions about a bundled snapshot of a broken cluster, and shows what each answer
+costs."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ _ACCESS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Cluster:
-    """A configured cluster, and its answers to the questions of `doctor`."""
+    """A configured cluster, and its answers to the questions that `doctor` asks."""
 
     name: str
     source: str
@@ -109,7 +109,7 @@ class Report:
     """The clusters, the default one first; empty when neither a setting nor the environment names a cluster or a rule
     for it."""
     audit: tuple[bool, str] = (True, "")
-    """Whether the audit record satisfies the settings, and a text about it."""
+    """Whether the audit record satisfies the settings, and a description of its state."""
     redaction: bool = True
     """Whether secrets are masked; if not, that is the operator's decision and not a fault."""
     approval: str = "person"
@@ -119,7 +119,7 @@ class Report:
     connect: str = ""
     """The command that adds the server to a client."""
     commands: tuple[tuple[str, bool, str], ...] = ()
-    """Toolsets that run command lines, whether these can run here, and a text about each."""
+    """Toolsets that run command lines, whether these can run here, and a description of each."""
 
     @property
     def healthy(self) -> bool:

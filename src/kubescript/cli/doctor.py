@@ -1,4 +1,4 @@
-"""`kubescript doctor`: which layers of the sandbox hold on this machine, why one does not, and the remedy; which
+"""`kubescript doctor`: which layers of the sandbox hold on this machine, why one does not hold, and the remedy; which
 clusters scripts may name, and under which rules."""
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from kubescript_sandbox.wire import protocol
 __all__ = ["examine"]
 
 _AT_ONCE: Final = 8
-"""Clusters that are asked at the same time."""
+"""How many clusters are asked at the same time."""
 
 
 def _masker_layers(settings: config.Settings) -> tuple[protocol.Layer, ...]:
@@ -56,7 +56,7 @@ def examine(
 
 
 def _command_lines(settings: config.Settings) -> tuple[tuple[str, bool, str], ...]:
-    """Returns the served toolsets that run command lines, whether these can run here, and a text about each."""
+    """Returns the served toolsets that run command lines, whether these can run here, and a description of each."""
     findings = []
     for toolset in config.ROUTES:
         if toolset in settings.toolsets:

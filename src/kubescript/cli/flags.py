@@ -142,7 +142,8 @@ def settings(context: click.Context, flags: dict[str, object]) -> config.Setting
 
 
 def _with_tables(given: dict[str, object], kept: object) -> dict[str, object]:
-    """Returns the flags as settings, those in tables in their tables. `kept` is the value of --audit-keep."""
+    """Returns the flags as settings; the flag of a setting in a table is put into that table. `kept` is the value of
+    --audit-keep."""
     settings: dict[str, object] = {}
     tables: dict[str, dict[str, object]] = {}
     if kept:
@@ -158,7 +159,7 @@ def _with_tables(given: dict[str, object], kept: object) -> dict[str, object]:
 
 
 def of_plans(context: click.Context, flags: dict[str, object]) -> str:
-    """Returns the flags that a command about this server's plans needs, quoted for a shell, after a blank."""
+    """Returns the flags that a command about this server's plans needs, quoted for a shell and preceded by a space."""
     words = as_words(context, flags, _NOT_FOR_PLANS)
     if not words:
         return ""

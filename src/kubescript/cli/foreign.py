@@ -12,10 +12,10 @@ __all__ = ["Row", "Table", "explain_flag", "read_table"]
 
 
 class Row(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The meaning here of one or several of their settings."""
+    """What one or several of their settings mean in kubescript."""
 
     theirs: str
-    """Their names, with the table before a dot, separated by blanks. The first that is in the file counts."""
+    """Their names, with the table before a dot, separated by spaces. The first that is in the file counts."""
     ours: str = ""
     """Our setting, with its table before a dot; empty if there is no equivalent."""
     note: str = ""
@@ -27,7 +27,7 @@ class Row(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     values: dict[str, Any] = {}
     """Our value for each of theirs, or for each member of a list."""
     fields: list[str] = []
-    """The fields of each table in a list; missing ones become empty texts."""
+    """The fields of each table in a list; missing ones become empty strings."""
     is_list: bool = False
     """Whether ours is a list where theirs is a single value."""
     default: Any = None
@@ -40,7 +40,7 @@ class Row(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def meaning(self) -> str:
-        """The meaning of the settings here in words, as in docs/migration.md."""
+        """What the settings mean in kubescript, in the words of docs/migration.md."""
         if not self.ours:
             return self.note
         setting = f"`{self.ours}`"
@@ -63,7 +63,7 @@ def read_table() -> Table:
 
 
 def explain_flag(flag: str) -> str:
-    """Returns the meaning here of one of their flags; empty for any other flag."""
+    """Returns what one of their flags means in kubescript; empty for any other flag."""
     name = flag.removeprefix("--")
     table = read_table()
     for row in table.rows:

@@ -139,7 +139,7 @@ def _convert(row: foreign.Row, value: Any) -> Any:
 
 
 def _complete(table: Any, fields: list[str]) -> Any:
-    """Returns the table with only these fields, and an empty text for each missing one."""
+    """Returns the table with only these fields, and an empty string for each missing one."""
     if not isinstance(table, dict):
         return table
     return {field: table.get(field, "") for field in fields}
@@ -189,7 +189,7 @@ def _write_key(name: str) -> str:
 
 
 def _escape(character: str) -> str:
-    """Returns the character, escaped if it ends a text or is invisible."""
+    """Returns the character, escaped if it ends a string or is invisible."""
     if character.isprintable() and character not in '"\\':
         return character
     code_point = ord(character)

@@ -25,7 +25,7 @@ def operator(command: str) -> types.Caller:
     """Returns the caller that is recorded when a person runs a command without a client."""
     from kubescript import types
 
-    # Not the process id: those are reused, and not unique among machines.
+    # Not the process id: process ids are reused, and are not unique across machines.
     session = uuid.uuid4().hex[:16]
     return types.Caller(session=session, client=f"kubescript {command}", version=kubescript.__version__)
 
@@ -33,7 +33,7 @@ def operator(command: str) -> types.Caller:
 @contextlib.contextmanager
 def application(context: click.Context, given: dict[str, object], *, serves: bool = False) -> Iterator[app.Application]:
     """Yields everything a command needs."""
-    # It is built only now: the fork server was started before any secret was read.
+    # The application is built only now, so that the fork server was started before any secret was read.
     source: spawner.Spawner = context.find_root().obj
     masking = spawner.Spawner(programs.MASKER, reads=True)
     with explain_errors(), contextlib.closing(masking):

@@ -23,9 +23,9 @@ __all__ = ["approve", "plans", "settle"]
 _FAILED: Final = 1
 _WIDEST: Final = 140
 _ID: Final = 34
-"""Characters of a whole id."""
+"""How many characters a whole id has."""
 _MAX_REASON: Final = 2_000
-"""Characters of a reason."""
+"""How many characters a reason may have."""
 
 
 @click.command(short_help="Read a plan, and approve or decline it.")
@@ -68,7 +68,7 @@ def _ask_and_apply(opened: app.Application, plan: str) -> int:
         decision = _decision(found)
         found = planned.approvals.decide(plan, decision)
     elif found.state == "applying":
-        # Its server may have died. The person has decided, and is not asked again.
+        # The server of the plan may have died. The person has decided, and is not asked again.
         process.echo("The plan is approved, and another process has begun to apply it. Going on, unless it still runs.")
     if found.state in {"approved", "applying"}:
         found = _apply(planned, plan)
@@ -155,8 +155,8 @@ def _planning(opened: app.Application) -> planning.Planning:
 
 
 def _whole(opened: app.Application, plan: str) -> str:
-    """Returns the id of the only plan that begins so; the text unchanged if it is a whole id, or no or several plans
-    match."""
+    """Returns the id of the only plan whose id begins with the text; the text unchanged if it is a whole id, or if it
+    matches no plan or several."""
     if len(plan) >= _ID:
         return plan
     beginning = plan.rstrip("…")

@@ -111,7 +111,7 @@ def _audit(file: Path, judges: dict[str, policy_cases.Judge]) -> bool:
         seen.add(key)
         counter = tried if is_trial else sent
         counter[result] += 1
-    # The greater count of each: most writes are recorded after their dry run.
+    # The greater of the two counts: most writes are recorded after their dry run.
     results = sent | tried
     totals: Counter[str] = Counter()
     for result, count in results.items():

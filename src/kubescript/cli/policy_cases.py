@@ -143,7 +143,7 @@ def judge_case(case: Case, judges: Mapping[str, Judge]) -> Result:
     if first.verdict in {"allow", "deny"}:
         return first
     after = case.after
-    # Such a request has the whole object. An eviction is a creation, but deletes its pod.
+    # Such a request contains the whole object. An eviction is a creation, but deletes its pod.
     has_object = call.verb in {"create", "update"} and write_policy.verb(call) != "delete"
     if after is None and has_object:
         after = case.request.body
@@ -159,8 +159,8 @@ def judge_case(case: Case, judges: Mapping[str, Judge]) -> Result:
 
 
 def judge_record(record: Mapping[str, Any], judges: Mapping[str, Judge]) -> Result | None:
-    """Judges the request of an audit record; None for any other record. Raises ConfigError when it names an unknown
-    cluster."""
+    """Judges the request of an audit record; returns None for any other record. Raises ConfigError when it names an
+    unknown cluster."""
     if record.get("type") not in {"call", "sent"} or not record.get("resource"):
         return None
     verb = str(record.get("verb", ""))
@@ -191,7 +191,7 @@ def _content(file: Path) -> bytes:
 
 
 def _find_judge(context: str, judges: Mapping[str, Judge]) -> Judge:
-    """Returns the judge of one cluster; for an empty name that of the first."""
+    """Returns the judge of one cluster; for an empty name, that of the first cluster."""
     if not context:
         return next(iter(judges.values()))
     if context not in judges:

@@ -85,7 +85,7 @@ def _explain(error: click.ClickException) -> click.ClickException:
 
 
 def echo(text: str, *, err: bool = False) -> None:
-    """Prints a text without control sequences. Raises ClickException when it cannot be written."""
+    """Prints text without control sequences. Raises ClickException when it cannot be written."""
     try:
         click.echo(sanitizing.clean(text), err=err)
     except OSError as error:
@@ -120,7 +120,7 @@ def exit_on_signals(opened: app.Application, source: spawner.Spawner) -> None:
             opened.close()
         finally:
             # A server that a signal ends has done its work. It does not wait for the thread that reads the pipe,
-            # because nothing wakes that.
+            # because nothing wakes that thread.
             os._exit(0)
 
     def start_leaving(*_: object) -> None:

@@ -1,5 +1,5 @@
-"""The questions of `doctor` to a cluster: its version, the user's identity, and which of scripts' usual reads RBAC
-allows."""
+"""The questions that `doctor` asks a cluster: its version, the user's identity, and which of the usual reads of scripts
+RBAC allows."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _WHOLE_S: Final = 15.0
 """Seconds for all questions to one cluster."""
 _MAX_BYTES: Final = 1024 * 1024
 _MAX_GROUPS: Final = 8
-"""The user's groups that are shown."""
+"""How many of the user's groups are shown."""
 _READS: Final = (
     ("list", "", "pods", ""),
     ("get", "", "pods", "log"),
@@ -33,7 +33,7 @@ _READS: Final = (
     ("list", "", "namespaces", ""),
     ("list", "", "nodes", ""),
 )
-"""Verb, group, resource and subresource of the reads of most scripts."""
+"""Verb, group, resource and subresource of the reads that most scripts make."""
 _WRITES: Final = (("patch", "apps", "deployments", ""), ("delete", "", "pods", ""))
 _NOBODY: Final = "system:anonymous"
 _NO_USER: Final = "give the context's user a token, a certificate or a plugin in the kubeconfig"
@@ -42,13 +42,13 @@ _NO_ROLE: Final = "bind a role: kubectl create clusterrolebinding NAME --cluster
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The answers of a cluster."""
+    """A cluster's answers."""
 
     version: str = ""
     user: str = ""
     groups: tuple[str, ...] = ()
     allowed: tuple[str, ...] = ()
-    """The usual reads of scripts that RBAC allows."""
+    """Those of the usual reads of scripts that RBAC allows."""
     forbidden: tuple[str, ...] = ()
     problem: str = ""
     """The problem, and the remedy; empty if scripts will be answered."""
@@ -68,7 +68,7 @@ def ask(cluster: base.Cluster, *, writable: bool) -> Answer:
         for what in wanted:
             verdict = allowed if questions.may(*what, namespace="") else forbidden
             verdict.append(_name(*what))
-        # A user with a Role alone may read nothing everywhere, but something in one namespace.
+        # A user who has only a Role can read nothing across the whole cluster, but can read something in one namespace.
         if not allowed and questions.may(*_READS[0], namespace=cluster.namespace):
             allowed.append(f"list pods in namespace {cluster.namespace}")
     except errors.ClusterError as error:
@@ -121,7 +121,7 @@ class _Questions:
         return name[:253], tuple(shown)
 
     def may(self, verb: str, group: str, resource: str, subresource: str, *, namespace: str) -> bool:
-        """Says whether RBAC allows this in a namespace; an empty one means everywhere."""
+        """Says whether RBAC allows this in a namespace; an empty name means everywhere."""
         attributes = {"verb": verb, "group": group, "resource": resource, "namespace": namespace}
         if subresource:
             attributes["subresource"] = subresource
@@ -131,7 +131,7 @@ class _Questions:
         return review.get("allowed") is True
 
     def _create(self, group: str, kind: str, resource: str, spec: dict[str, Any]) -> tuple[int, dict[str, Any]]:
-        # This does not change the cluster: a review is a question in the form of an object.
+        # Creating a review does not change the cluster: a review is a question in the form of an object.
         review: dict[str, Any] = {"apiVersion": f"{group}/v1", "kind": kind}
         if spec:
             review["spec"] = spec
@@ -150,7 +150,7 @@ class _Questions:
         return self._send(call)
 
     def _send(self, call: request.Request) -> tuple[int, dict[str, Any]]:
-        """Returns status and object of the answer; an empty object if there is none. Raises ClusterError."""
+        """Returns the answer's status and its object, which is empty if the answer has none. Raises ClusterError."""
         left = self._deadline - time.monotonic()
         timeout_s = max(0.001, left)
         response = self._cluster.perform(call, timeout_s, cancellation.Cancellation())
@@ -169,7 +169,7 @@ class _Questions:
 
 
 def _object(value: Any) -> dict[str, Any]:
-    """Returns a value that is an object; an empty one for any other."""
+    """Returns the value if it is an object, and an empty object otherwise."""
     if isinstance(value, dict):
         return value
     return {}

@@ -1,4 +1,4 @@
-"""Runs recorded scripts again without a cluster: each call gets the answer its first run got, byte for byte.
+"""Runs recorded scripts again without a cluster: each call gets the answer that it got in the first run, byte for byte.
 
 The scripts run in the sandbox. Calls are matched by content, and equal calls by their order, so parallel calls may come
 in any order. A call that was not recorded is refused and named.
@@ -203,7 +203,7 @@ class _RecordedCluster:
         return seen.reply, self._response(seen)
 
     def _restore_notes(self, tally: summary.Summary) -> None:
-        """Writes what the recorded summary said into that of the script."""
+        """Copies the contents of the recorded summary into the script's summary."""
         for name, value in self.document.summary.items():
             # Attack: a record of unknown origin names another attribute, or gives a value that the summary cannot use.
             known = getattr(tally, name, None)

@@ -38,7 +38,8 @@ def wants_text(settings: config.Settings) -> bool:
 
 
 def announcer(settings: config.Settings, clusters: contexts.Contexts) -> transports.Announce | None:
-    """Returns a function that shows a person that the server runs, and how to connect; None if there is no person."""
+    """Returns a function that shows a person that the server is running, and how to connect; None if there is no
+    person."""
     is_stdio = settings.transport == "stdio"
     if not _is_watched() or (is_stdio and not sys.stdin.isatty()):
         return None

@@ -11,7 +11,7 @@ __all__ = ["UserPath"]
 
 
 class UserPath(click.Path):
-    """A path, with the user's home for a leading `~`."""
+    """A path in which a leading `~` stands for the user's home."""
 
     def __init__(self, *, dir_okay: bool = True) -> None:
         # click checks the path twice, and while a server rotates an audit file it is briefly missing: between the two

@@ -31,7 +31,8 @@ class Cluster(Protocol):
         """Address and trust of the last call: the API server's URL and a digest of its CA."""
 
     def perform(self, call: request.Request, timeout_s: float, cancel: cancellation.Cancellation) -> types.Response:
-        """Sends `call`; returns as soon as the answer's headers have arrived. Raises ClusterError without an answer.
+        """Sends `call`; returns as soon as the answer's headers have arrived. Raises ClusterError if there is no
+        answer.
 
         A status of 4xx or 5xx is an answer, not an error. `timeout_s` bounds headers and body together: a chunk read
         later raises ClusterError too. `cancel` ends any wait within milliseconds, before the headers or in the body.

@@ -23,8 +23,8 @@ __all__ = ["MAX_IDLE_S", "POOL_CLASSES", "Exchange"]
 
 # API servers close a connection after 90 idle seconds.
 MAX_IDLE_S: Final = 80.0
-"""Seconds after its last request in which a connection is reused."""
-# The exchange that this thread performs, because urllib3 cannot pass it on to a connection.
+"""How many seconds after its last request a connection may be reused."""
+# Holds the exchange that this thread performs, because urllib3 cannot pass it on to a connection.
 _thread = threading.local()
 
 
@@ -41,7 +41,7 @@ class Exchange:
         self._lock = threading.Lock()
         self._target: _DuplicateSocket | _NameLookup | None = None
         self.abort_reason = ""
-        """The reason of the abort: "timeout", "patience", "cancelled" or "closed"; empty without an abort."""
+        """The reason for the abort: "timeout", "patience", "cancelled" or "closed"; empty if there was none."""
 
     @property
     def remaining(self) -> float:
@@ -160,7 +160,7 @@ class _AbortableConnection(HTTPConnection):
 
     @property
     def is_connected(self) -> bool:
-        """Whether it can serve the next call; the pool asks."""
+        """Whether the connection can serve the next call; the pool asks this."""
         # After a laptop's sleep, or a firewall's timeout, a connection looks alive but never answers.
         return _uptime() - self._last_use < MAX_IDLE_S and super().is_connected
 
@@ -228,7 +228,7 @@ class _AbortableConnection(HTTPConnection):
 
 
 def _uptime() -> float:
-    """Returns seconds of uptime, including those asleep."""
+    """Returns the machine's uptime in seconds, including the time asleep."""
     return time.clock_gettime(time.CLOCK_BOOTTIME)
 
 

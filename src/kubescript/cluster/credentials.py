@@ -1,4 +1,5 @@
-"""Credentials and connections from a kubeconfig or a service account. The only user of the `kubernetes` package.
+"""Credentials and connections from a kubeconfig or a service account. The only module that uses the `kubernetes`
+package.
 
 That package takes 0.3 s to import, so it is loaded with the first call. It reads kubeconfigs, runs credential plugins
 and refreshes tokens. Its error texts are never passed on, because they quote kubeconfig entries, including tokens.
@@ -51,7 +52,7 @@ class ApiServer:
     """The official client's configuration object."""
     pool: urllib3.PoolManager
     url: str
-    """Without a trailing slash."""
+    """The server's URL, without a trailing slash."""
     authority: str
     """SHA-256 of the CA's certificates, in hexadecimal; empty for the system's CAs, or without verification."""
     refresh_lock: threading.Lock = field(default_factory=threading.Lock)
@@ -133,7 +134,7 @@ def _configuration(
         persist_config=_can_be_written(path),
     )
     if tokens is not None or anonymous:
-        loader._user = None  # so that no plugin runs, which may be missing
+        loader._user = None  # so that no plugin runs: it may be missing
     loader.load_and_set(configuration)
     if tokens is not None:
         tokens.attach(configuration)

@@ -1,7 +1,7 @@
 """Tokens for GKE clusters: from google-auth and its application-default credentials, or from GKE's credential plugin.
 
-Called by `identity`. A token stays in this process, and goes only to the server that it is for. The texts of Google's
-library and of the plugin are never passed on, because they may quote credentials.
+Called by `identity`. A token stays in this process, and goes only to the server that it is for. The messages of
+Google's library and of the plugin are never passed on, because they may quote credentials.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ _SCOPES: Final = (
 _FETCH_S: Final = 30
 """Seconds that Google, or the plugin, may take for a token."""
 _EARLY_S: Final = 60
-"""Seconds before its expiry at which a token is replaced."""
+"""How many seconds before its expiry a token is replaced."""
 _UNKNOWN_LIFE_S: Final = 300
-"""Seconds that a token without an expiry is used."""
+"""How many seconds a token without an expiry is used."""
 _EXEC_INFO: Final = (
     '{"apiVersion":"client.authentication.k8s.io/v1beta1","kind":"ExecCredential","spec":{"interactive":false}}'
 )
@@ -94,7 +94,7 @@ class Tokens:
 
 
 class _Unavailable(Exception):
-    """A source gives no token; the text is ours and says why."""
+    """A source gives no token; the message is ours and says why."""
 
 
 def log_in(cluster: str, plugin: kubeconfig.Plugin | None) -> Tokens:

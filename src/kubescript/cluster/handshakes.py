@@ -40,7 +40,7 @@ def explain(error: Exception, host: str) -> errors.ClusterError:
 
 
 def explain_plain_text(host: str) -> errors.ClusterError:
-    """Returns the error for a server that answers a request without TLS with 400 and no length, as Go's TLS servers
+    """Returns the error for a server that answers an unencrypted request with 400 and no length, as Go's TLS servers
     do."""
     return errors.ClusterError(
         f"the server at {host} refuses a request without TLS (400): it most likely speaks https",
@@ -58,7 +58,7 @@ def _no_tls(host: str) -> errors.ClusterError:
 
 
 def _find_text(error: Exception, name: str) -> str:
-    """Returns the text attribute of this name in OpenSSL's error."""
+    """Returns the string attribute with this name in OpenSSL's error."""
     # urllib3 wraps OpenSSL's error several times.
     cause: object = error
     while isinstance(cause, Exception):

@@ -29,15 +29,15 @@ _READ_BYTES: Final = 256 * 1024
 # API servers send a compressed body in chunks of 2 KiB; a frame to the masker for each took half of the host's time and
 # a fifth of the masker's.
 _GZIP_READ_BYTES: Final = 16 * 1024
-"""Bytes of one read of a compressed body, about 200 KB of a list."""
+"""The size of one read of a compressed body in bytes, about 200 KB of a list."""
 _CONNECT_S: Final = 10.0
-"""Seconds that one address may take to accept."""
+"""Seconds that one address may take to accept a connection."""
 _VISIBLE_HEADERS: Final = ("retry-after", "warning", "audit-id")
 """The response headers that a script may see."""
 _MAX_HEADER: Final = 1_000
-"""Most characters of one header."""
+"""The maximum number of characters of one header."""
 _MAX_ENCODING: Final = 40
-"""Most characters of an encoding that a message quotes."""
+"""How many characters of an encoding a message quotes."""
 
 
 def send(
@@ -90,7 +90,7 @@ class _Body:
         self._url = url
         self._reading = threading.Lock()
         self.is_gzip = False
-        """Whether it is compressed; set by `check`."""
+        """Whether the body is compressed; set by `check`."""
 
     def check(self, call: request.Request) -> None:
         """Refuses a body without a length, or in an encoding that the call did not accept."""
@@ -122,7 +122,7 @@ class _Body:
     def chunks(self, *, live: bool) -> Iterator[bytes]:
         """Yields the body in pieces of up to 256 KiB, or 16 KiB if compressed; for a live body, as bytes arrive.
 
-        Raises ClusterError when it breaks off, is aborted or takes too long.
+        Raises ClusterError when the body is cut short, aborted or too slow.
         """
         try:
             while chunk := self._read(live):
@@ -161,7 +161,7 @@ class _Body:
 
 
 def cluster_error(error: Exception, exchange: connections.Exchange, url: str) -> errors.ClusterError:
-    """Returns the ClusterError for `error`, with texts for the model and the operator."""
+    """Returns the ClusterError for `error`, with messages for the model and the operator."""
     # The abort's reason comes first, because it explains any error that follows.
     host = _host(url)
     reason = exchange.abort_reason

@@ -1,7 +1,7 @@
 """The cluster and user of the calls: a context that is chosen once, and its credentials, which are read when a call
 needs them. Called by `live`.
 
-A credential plugin may hang; no caller waits for it longer than the caller's own time.
+A credential plugin may hang; no caller waits for it longer than the caller's own time allows.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["Identity", "in_cluster"]
 
 _PLUGIN_S: Final = 60.0
-"""Seconds that a credential plugin may take, when the call itself has more."""
+"""Seconds that a credential plugin may take, even if the call itself has more."""
 _SERVICE_ACCOUNT: Final = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 """The mount point of a pod's own credentials."""
 
@@ -38,7 +38,7 @@ class Identity:
     """
 
     def __init__(self, path: Path | None, context: str | None, *, anonymous: bool = False) -> None:
-        """With `anonymous`, it has no credentials, only the cluster."""
+        """With `anonymous`, the identity has no credentials, only the cluster."""
         self._anonymous = anonymous
         self._path = path
         self._context_name = context
@@ -69,13 +69,13 @@ class Identity:
 
     @property
     def context(self) -> kubeconfig.Context | None:
-        """The kubeconfig context; None inside a cluster. Raises ClusterError that says what is wrong."""
+        """The kubeconfig context; None inside a cluster. Raises ClusterError, which says what is wrong."""
         if self._context is None and not in_cluster(self._path, self._context_name):
             self._context = kubeconfig.choose(self._path, self._context_name)
         return self._context
 
     def choose(self) -> None:
-        """Chooses the context now. Raises ClusterError without a context, or in a pod without a token."""
+        """Chooses the context now. Raises ClusterError if there is no context, or if a pod has no token."""
         if self.context is None and not (_SERVICE_ACCOUNT / "token").is_file():
             raise errors.ClusterError(
                 "this pod has no service account token, and there is no kubeconfig",

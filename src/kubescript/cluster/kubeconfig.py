@@ -21,7 +21,7 @@ __all__ = ["Context", "choose", "contexts", "source"]
 _GKE_PLUGIN: Final = "gke-gcloud-auth-plugin"
 """The program that gcloud writes into kubeconfigs."""
 _MAX_BYTES: Final = 16 * 1024 * 1024
-"""Most bytes of one file."""
+"""The maximum size of one file in bytes."""
 _MAX_DEPTH: Final = 100
 
 
@@ -43,17 +43,17 @@ class Context:
     namespace: str
     current: bool
     defined: bool = True
-    """Whether its cluster is in the kubeconfig."""
+    """Whether the context's cluster is in the kubeconfig."""
     plugin: bool = False
     """Whether credentials come from a program (exec or auth-provider), which may be slow or ask questions."""
     renews: bool = False
     """Whether an auth-provider renews its tokens and writes them back to the file."""
     gke_plugin: Plugin | None = None
-    """Its user's login to GKE; None for other kinds of credentials."""
+    """How the context's user logs in to GKE; None for other kinds of credentials."""
 
 
 def source(path: Path | None = None) -> str | None:
-    """Returns the files to read, separated as in $KUBECONFIG; None without any.
+    """Returns the files to read, separated as in $KUBECONFIG; None if there are none.
 
     They are the given file, or else $KUBECONFIG, or else ~/.kube/config.
     """
@@ -70,7 +70,7 @@ def _with_home(path: str) -> str:
 
 
 def contexts(path: Path | None = None) -> list[Context]:
-    """Returns every context, in file order. Raises ClusterError (cluster.config) without a readable kubeconfig."""
+    """Returns every context, in file order. Raises ClusterError (cluster.config) if no kubeconfig can be read."""
     files = source(path)
     if files is None:
         raise _config_error(
@@ -83,8 +83,8 @@ def contexts(path: Path | None = None) -> list[Context]:
 
 
 def choose(path: Path | None, name: str | None) -> Context:
-    """Returns the named context, or the current one. Raises ClusterError that names the nearest context, or the cluster
-    that the context lacks."""
+    """Returns the named context, or the current one. Raises ClusterError, which names the nearest context, or the
+    cluster that the context lacks."""
     offered = contexts(path)
     for context in offered:
         if context.name == name or (name is None and context.current):

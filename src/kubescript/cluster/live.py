@@ -32,7 +32,7 @@ __all__ = ["Live"]
 
 log = logging.getLogger(__name__)
 
-# How often a GET is repeated when the server answers 429 or 5xx with Retry-After. client-go repeats up to 10 times.
+# How often a GET is repeated when the server answers with 429 or 5xx and Retry-After. client-go repeats up to 10 times.
 _RETRIES: Final = 3
 _USER_AGENT: Final = f"kubescript/{kubescript.__version__}"
 # Shared by all clusters and callers: separate timers would each keep a thread until their last call's deadline.
@@ -53,8 +53,8 @@ class Live:
         patience_s: float | None = None,
         caller: acting.Acting | None = None,
     ) -> None:
-        """`patience_s` bounds the wait for an answer to begin, including retries; None: only the call's timeout does.
-        Requests are sent on behalf of `caller`; None: as the server itself."""
+        """`patience_s` bounds the wait for an answer to begin, including retries; None: only the call's timeout bounds
+        it. Requests are sent on behalf of `caller`; None: as the server itself."""
         self._caller = caller
         self._identity = identity.Identity(path, context, anonymous=caller is not None and not caller.with_credentials)
         self._patience_s = patience_s or float("inf")
@@ -90,8 +90,8 @@ class Live:
         return self._address
 
     def choose(self) -> None:
-        """Chooses the context, without connecting. Raises ClusterError if no kubeconfig has such a context, or in a pod
-        without a token."""
+        """Chooses the context, without connecting. Raises ClusterError if no kubeconfig has such a context, or if a pod
+        has no token."""
         self._identity.choose()
 
     def log_in(self) -> futures.Future[None]:

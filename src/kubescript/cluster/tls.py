@@ -67,7 +67,7 @@ def authority(configuration: Any, context: ssl.SSLContext) -> str:
 
 @contextlib.contextmanager
 def _blame(what: str) -> Iterator[None]:
-    """Raises ClusterError that names the entry at fault without quoting its content."""
+    """Raises ClusterError, which names the entry at fault without quoting its content."""
     try:
         yield
     except (OSError, ValueError):

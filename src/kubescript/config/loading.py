@@ -1,7 +1,7 @@
 """Reads the settings from flags, environment and file, in this order of precedence.
 
 A variable is `KUBESCRIPT_` and the setting's name, with `__` before a nested name (`KUBESCRIPT_LIMITS__API_CALLS=50`).
-The file is TOML, or YAML if its name ends so. An unknown key is an error that names the nearest known one.
+The file is TOML, or YAML if its name says so. An unknown key is an error that names the nearest known one.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ CONFIG_VARIABLE: Final = "KUBESCRIPT_CONFIG"
 _HTTP_ONLY: Final = ("port", "host")
 """Settings that only apply to http; each implies it."""
 _MAX_NAME: Final = 253
-"""Maximum characters of a context's name."""
+"""The maximum number of characters of a context's name."""
 
 
 def load(flags: Mapping[str, object], file: Path | None, folder: Path | None = None) -> Settings:
@@ -89,7 +89,7 @@ def _from_theirs(named: str | None, flags: Mapping[str, object]) -> tuple[Path |
         return None, {}
     try:
         data = files.read_file(path)
-    except errors.ConfigError:  # it belongs to another program
+    except errors.ConfigError:  # the file belongs to another program
         return None, {}
     if not rhos.is_beside(data):
         return None, {}
@@ -256,7 +256,7 @@ def _check_environment() -> None:
 
 def _explain(error: pydantic.ValidationError, path: Path | None) -> str:
     """Describes what to change in the file at `path`, the flags or the environment."""
-    # Without the input, which may be a credential.
+    # The input is left out, because it may be a credential.
     found = error.errors(include_url=False, include_input=False)
     mistakes = [_explain_error(one, path) for one in found]
     return "; ".join(mistakes)

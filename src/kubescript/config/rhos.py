@@ -36,7 +36,7 @@ _SAME: Final = (("ip", "host"), ("port", "port"), ("processes_pool_size", "proce
 _SECURITY_KEYS: Final = frozenset({"token", "enable_dns_rebinding_protection", "allowed_hosts", "allowed_origins"})
 # As in a file of tokens: short ones can eventually be guessed.
 _SHORTEST: Final = 16
-"""Minimum characters of a token."""
+"""The minimum number of characters of a token."""
 
 
 def is_theirs(data: Mapping[str, Any]) -> bool:
@@ -101,7 +101,7 @@ def _translate_security(security: Mapping[str, Any], path: Path) -> dict[str, An
 
 
 def _names(security: Mapping[str, Any], key: str, *, any_port: bool = False) -> list[str]:
-    """Returns the names without patterns for any name, which are logged. Raises ConfigError."""
+    """Returns the names without the patterns that match any name; those are logged. Raises ConfigError."""
     given = security.get(key)
     if given is None:
         return []

@@ -273,7 +273,7 @@ def lower(mode: Mode, most: Mode) -> Mode:
 
 
 def split(names: str) -> tuple[str, ...]:
-    """Splits a text at its commas and omits empty names."""
+    """Splits a string at its commas and omits empty names."""
     parts = names.split(",")
     stripped = [part.strip() for part in parts]
     return tuple(filter(None, stripped))
@@ -281,7 +281,7 @@ def split(names: str) -> tuple[str, ...]:
 
 def check_reload(before: Settings, after: Settings) -> None:
     """Raises ConfigError, naming the settings, when settings have changed that only a restart can change."""
-    # What was made of these at the start is shared by all callers: processes, the listener, the stores.
+    # What was built from these settings at the start is shared by all callers: processes, the listener, the stores.
     changed = []
     for name in _FIXED:
         read = operator.attrgetter(name)

@@ -22,7 +22,7 @@ log = logging.getLogger(__name__)
 BUG: Final = "kubescript failed; see its log"
 _UNWRITTEN: Final = "the answer could not be written, so it is withheld; return and print less, or something else"
 _MAX_QUOTED: Final = 4_000
-"""Most characters of a text quoted from anywhere but a script's answer."""
+"""The maximum number of characters of a text quoted from anywhere but a script's answer."""
 
 
 class CallHandler(Protocol):
@@ -126,7 +126,7 @@ class Answers:
         if calls.calls or outcome.foreign or is_named_by_data:
             names = () if is_named_by_data else (self._handler.namespace,)
             denials = calls.own_denials(request.script, names)
-            # They are recognized in texts that the style has already cleaned and masked.
+            # Denials and limit messages are recognized in texts that the style has already cleaned and masked.
             texts = tuple(map(style.text, outcome.limit_messages))
             own = fencing.Own(request.script, texts, tuple(denials), names)
         return render.render(outcome, request.limits, missed, own=own, style=style)

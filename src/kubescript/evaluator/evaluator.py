@@ -1,4 +1,4 @@
-"""Evaluates scripts. The evaluator connects executor, broker and answers, and owns the deadline and cancellation of
+"""Evaluates scripts. The evaluator connects executor, broker and answers, and controls the deadline and cancellation of
 each script. The tools call it.
 
 Async code ends here: a script runs in its own thread, which talks to its worker and to the API server with blocking
@@ -52,7 +52,7 @@ class Entry(records.Journal, Protocol):
     def close(
         self, outcome: runs.Outcome, answer: types.Answer, summary: summary.Summary, missed: Sequence[notes.Note]
     ) -> None:
-        """Records the end of the script. Raises AuditError when that fails: the answer must then not leave."""
+        """Records the end of the script. Raises AuditError when that fails: the answer must then not be sent."""
 
 
 class Audit(Protocol):
@@ -76,7 +76,7 @@ class Runner(Protocol):
         """Returns a job's outcome. Raises KubescriptError when the job did not run at all."""
 
     def later(self, chore: Callable[..., object], *args: object) -> None:
-        """Calls `chore` after the coming answer has been sent."""
+        """Calls `chore` after the next answer has been sent."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,13 +179,13 @@ class Evaluator:
             outcome = replace(outcome, fault=fault)
         # Masking the answer does not count as the script's time.
         ended = time.time()
-        # In this context, in which a log line names the caller, and once the client has its answer.
+        # Logged in this context, in which a log line names the caller, and only once the client has its answer.
         context = contextvars.copy_context()
         self._host.runner.later(context.run, _log_outcome, outcome)
         answer, missed = self.answers.write(request, outcome, own, deadline, result.note)
         answer = _add_findings(answer, own.summary, result.plan)
         if entry is not None:
-            # An answer that cannot be recorded does not leave.
+            # An answer that cannot be recorded is not sent.
             try:
                 entry.close(outcome, answer, own.summary, missed)
             except errors.AuditError as error:

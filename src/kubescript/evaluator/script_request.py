@@ -29,7 +29,7 @@ class ScriptRequest:
     caller: types.Caller
     on_progress: Report | None
     by_caller: bool = False
-    """Whether the caller wrote the script, rather than one of our tools, which puts other texts into its scripts."""
+    """Whether the caller wrote the script, rather than one of our tools, which puts other strings into its scripts."""
     switch: cancellation.Cancellation = field(default_factory=cancellation.Cancellation)
     """Ends the worker and the running calls, on cancellation and when the script's time is over."""
     since: float = field(default_factory=time.monotonic)

@@ -15,7 +15,7 @@ _CONTAINERS: Final = frozenset({"containers", "initContainers", "ephemeralContai
 
 
 def mapping(value: Any, key: str) -> dict[str, Any]:
-    """Returns a member that is an object; an empty one if it is not."""
+    """Returns the member if it is an object, and an empty object otherwise."""
     if not isinstance(value, dict):
         return {}
     found = value.get(key)
@@ -23,7 +23,7 @@ def mapping(value: Any, key: str) -> dict[str, Any]:
 
 
 def number(value: Mapping[str, Any], key: str, default: int = 0) -> int:
-    """Returns a member that is a whole number; the default if it is not."""
+    """Returns the member if it is a whole number, and the default otherwise."""
     found = value.get(key)
     # In Python, `true` is an int too.
     if isinstance(found, int) and not isinstance(found, bool):
@@ -43,7 +43,7 @@ def has_condition(status: Mapping[str, Any], name: str) -> bool:
     conditions = status.get("conditions")
     if not isinstance(conditions, list):
         return False
-    # The status of a condition is a text: "True", "False" or "Unknown".
+    # The status of a condition is a string: "True", "False" or "Unknown".
     for condition in conditions:
         if isinstance(condition, dict) and condition.get("type") == name and condition.get("status") == "True":
             return True
@@ -51,7 +51,7 @@ def has_condition(status: Mapping[str, Any], name: str) -> bool:
 
 
 def controller(metadata: Mapping[str, Any]) -> str:
-    """Returns an object's controller, such as `ReplicaSet/web-7d4b9c6f5`; empty without one."""
+    """Returns an object's controller, such as `ReplicaSet/web-7d4b9c6f5`; empty if it has none."""
     owners = metadata.get("ownerReferences")
     if not isinstance(owners, list):
         return ""
@@ -88,7 +88,7 @@ def images(document: Any) -> Iterator[str]:
 
 
 def walk(document: Any) -> Iterator[dict[str, Any]]:
-    """Yields all objects in a document, including itself."""
+    """Yields all objects in a document, including the document itself."""
     # An explicit stack instead of recursion: a stranger may have written the document.
     rest = [document]
     while rest:

@@ -13,11 +13,11 @@ __all__ = [
     "place", "plain", "spend",
 ]  # fmt: skip
 MAX: Final = 2_000
-"""Most characters of a path; everything below a longer one is one field. Attack: an object repeats a key of a megabyte
-in the paths of ten thousand fields. The schemas of large CustomResourceDefinitions have paths of several hundred
-characters."""
+"""The maximum number of characters of a path; everything below a longer path counts as one field. Attack: an object
+repeats a key of a megabyte in the paths of ten thousand fields. The schemas of large CustomResourceDefinitions have
+paths of several hundred characters."""
 MAX_ALL: Final = 50_000_000
-"""Most characters of all paths of one object. Kubernetes objects have at most 1.5 MB."""
+"""The maximum number of characters of all paths of one object together. Kubernetes objects have at most 1.5 MB."""
 
 _IDENTITY: Final = frozenset({
     "apiVersion", "kind", "metadata.name", "metadata.namespace", "metadata.resourceVersion", "metadata.uid",
@@ -47,7 +47,7 @@ def label_step(key: str, value: str | int) -> str:
     """Returns the step of an item identified by a field: `[web]`, `[containerPort=8080]`."""
     if isinstance(value, int):
         return f"[{key}={value}]"  # a number alone is an index
-    # Attack: a text label looks like another item's number.
+    # Attack: a label that is a string looks like another item's number.
     is_bare = value and _BARE_LABEL.issuperset(value) and not value.lstrip("-").isdigit()
     label = value if is_bare else _quote(value)
     if key == "name":

@@ -1,4 +1,4 @@
-"""Kubernetes' built-in resources: their kinds, names, whether they are namespaced, and subresources.
+"""Kubernetes' built-in resources: their kinds and names, whether they are namespaced, and their subresources.
 
 The table was generated once from the API paths of the official client 37.0.2, and is kept short enough to read. Its
 last line is kubescript's own resource (`releases`), which no API server has.
@@ -90,7 +90,8 @@ _ABBREVIATIONS: Final = (
 SHORT_NAMES: Final = dict(each.split("=") for each in _ABBREVIATIONS.split())
 """kubectl's short name → the resource."""
 
-# The bodies of these subresources have another kind than their parent; a rule against that kind covers them.
+# The bodies of these subresources have a different kind from their parent's; a rule against the body's kind covers the
+# subresource.
 SUBRESOURCE_KINDS: Final = {
     "scale": "Scale",
     "eviction": "Eviction",
@@ -104,7 +105,8 @@ SUBRESOURCE_KINDS: Final = {
 """Subresource → kind."""
 
 READ_SUBRESOURCES: Final = frozenset({"log", "status", "scale", "approval", "ephemeralcontainers", "resize"})
-"""Subresources that GET may read in a built-in group. All others are unknown, or have effects on GET."""
+"""Subresources that GET may read in a built-in group. All others are unknown, or have side effects even when requested
+with GET."""
 
 WRITE_SUBRESOURCES: Final = READ_SUBRESOURCES - {"log"} | {"eviction", "binding", "finalize", "token"}
 """Subresources that a write may name in a built-in group, where writes are permitted."""
@@ -155,8 +157,9 @@ class Place(NamedTuple):
     """None when only discovery can tell."""
 
 
-# API servers call these cohabitating resources, and up to 1.21 also served the older ones. OpenShift's servers also
-# show rights, namespaces and security constraints under their own groups. OpenShift's paths below /oapi are not parsed.
+# API servers call these "cohabitating resources", and up to 1.21 also served some of them under `extensions`.
+# OpenShift's servers also show rights, namespaces and security constraints under their own groups. OpenShift's paths
+# below /oapi are not parsed.
 _STORED_TOGETHER: Final = """
 Event=events: core events.k8s.io
 DaemonSet=daemonsets: apps extensions

@@ -9,13 +9,13 @@ __all__ = ["ALL", "list_key", "tells_apart"]
 _LIST_KEYS: Final = (
     "name", "key", "containerPort", "port", "mountPath", "devicePath", "type", "ip", "uid", "topologyKey",
 )  # fmt: skip
-"""In the order in which they are tried."""
+"""The fields, in the order in which they are tried."""
 ALL: Final = frozenset(_LIST_KEYS) | {"protocol"}
-"""Includes the second key of ports, which is not unique alone."""
+"""All fields, including the second key of ports, which is not unique by itself."""
 
 
 def list_key(*lists: list[Any]) -> str | None:
-    """Returns the field that tells the items of all these lists apart; None where items are known by index."""
+    """Returns the field that tells the items of all these lists apart; None where items are identified by index."""
     for key in _LIST_KEYS:
         if all(tells_apart(key, each) for each in lists):
             return key

@@ -1,7 +1,7 @@
 """The paths of an API server: how to split one into its parts and build one from them.
 
-These functions check nothing. `request.info` decides what may be sent, and refuses every path that two programs can
-read in two ways before it splits one with these functions.
+These functions check nothing. `request.info` decides what may be sent, and refuses every path that two programs could
+read differently before it splits one with these functions.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def join(
     group: str, version: str, resource: str, namespace: str | None = None, name: str | None = None
 ) -> tuple[str, ...]:
     """Returns the path of one object, or without a name, of all objects in a namespace or in the cluster."""
-    # An empty text stays an empty segment, which every request refuses: it must not widen the path to the whole
+    # An empty string stays an empty segment, which every request refuses: it must not widen the path to the whole
     # cluster.
     within = () if namespace is None else ("namespaces", namespace)
     last = (resource,) if name is None else (resource, name)

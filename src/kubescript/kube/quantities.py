@@ -12,7 +12,7 @@ DECIMAL: Final = ("n", "u", "m", "", "k", "M", "G", "T", "P", "E")
 BINARY: Final = ("", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei")
 """Suffixes of the powers of 1024."""
 LONGEST: Final = 100
-"""Most characters of a quantity."""
+"""The maximum number of characters of a quantity."""
 
 # Attack: a quantity such as "1e999999999" has a billion digits. No real cluster exceeds this limit.
 _LARGEST: Final = 2**80
@@ -23,7 +23,7 @@ _FACTORS: Final = {suffix: 1024**power for power, suffix in enumerate(BINARY)}
 
 
 def parse(text: str) -> tuple[int, int] | None:
-    """Returns numerator and denominator of a quantity; None when the text is not one."""
+    """Returns numerator and denominator of a quantity; None when the string is not one."""
     if len(text) > LONGEST:
         return None
     form = _FORM.fullmatch(text)

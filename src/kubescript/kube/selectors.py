@@ -1,5 +1,5 @@
-"""Label and field selectors, read and applied as kube-apiserver does. The host selects objects of a saved cluster with
-them, the worker planned objects."""
+"""Label and field selectors, read and applied as kube-apiserver does. The host uses them to select objects of a saved
+cluster, the worker to select planned objects."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def list_indexed(group: str, resource: str) -> frozenset[str]:
 def fields(selector: str, known: frozenset[str] | None = None) -> tuple[Predicate | None, bool]:
     """Returns a predicate on an object's fields, and whether it needs more than the metadata. Raises SelectorError,
     also for a field that is not in `known`; with None, any field may be named."""
-    # A comma behind a backslash is part of a value.
+    # A comma after a backslash is part of a value.
     parts = re.split(r"(?<!\\),", selector)
     terms = [_field_term(part, known) for part in parts if part]
     if not terms:
@@ -169,7 +169,7 @@ def _field_term(term: str, known: frozenset[str] | None) -> tuple[str, str, bool
 
 
 def _field(item: Mapping[str, Any], path: str) -> str:
-    """Returns the value of a field as the API server indexes it, which is always text."""
+    """Returns the value of a field as the API server indexes it, which is always a string."""
     # kube-apiserver indexes an event's source by its component.
     if path == "source":
         path = "source.component"

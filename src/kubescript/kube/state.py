@@ -29,13 +29,13 @@ _SCALED: Final = frozenset({"Deployment", "ReplicaSet", "ReplicationController",
 
 
 class State(NamedTuple):
-    """An object's state. None: its kind has no such state."""
+    """An object's state. None: the object's kind has no such state."""
 
     running: bool | None
     healthy: bool | None
     terminating: bool
     owner: str
-    """Its controller: `ReplicaSet/web-7d4b9c6f5`."""
+    """The object's controller: `ReplicaSet/web-7d4b9c6f5`."""
 
 
 def of(document: dict[str, Any], kind: str = "") -> State:

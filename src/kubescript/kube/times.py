@@ -8,7 +8,7 @@ __all__ = ["parse"]
 
 
 def parse(text: str) -> datetime | None:
-    """Returns the moment, in UTC where the text has no zone; None when it is invalid."""
+    """Returns the moment, in UTC where the string has no zone; None when it is invalid."""
     try:
         moment = datetime.fromisoformat(text)
     except ValueError:

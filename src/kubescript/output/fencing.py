@@ -20,7 +20,7 @@ from kubescript.wire import messages
 __all__ = ["FENCE_BYTES", "Own", "constants", "fence", "unfence"]
 
 FENCE_BYTES: Final = 64
-"""Maximum bytes of the two lines."""
+"""The maximum size of the two lines in bytes."""
 
 _OPEN: Final = "[untrusted {number}]\n"
 _CLOSE: Final = "\n[end {number}]"
@@ -31,9 +31,9 @@ _FENCED: Final = re.compile(
     re.DOTALL,
 )
 _DIGITS: Final = 3
-"""One token in common vocabularies."""
+"""Three digits are one token in common vocabularies."""
 _DRAWS: Final = 8
-"""Numbers of each length to try. Attack: a text contains all numbers of three digits."""
+"""How many numbers of each length to try. Attack: a text contains all numbers of three digits."""
 
 _SENTENCE_MARKS: Final = ".-"
 """Characters that do not count at the ends of a word."""
@@ -82,15 +82,15 @@ class Own:
         """Says whether nothing in the text, or in the strings of a JSON text, came from the cluster."""
         for own in self._messages:
             text = text.replace(own, " ")
-        # The letter of an escape such as `\n` would become part of the word behind it.
+        # The letter of an escape such as `\n` would become part of the word after it.
         if as_json:
             text = _ESCAPE.sub(" ", text)
         text = _FIGURE.sub(" ", text)
         return all(map(self._is_own, _WORD.finditer(text)))
 
     def is_sentence(self, text: str, *, by_worker: bool = True) -> bool:
-        """Says whether the text consists of our sentences, with values that did not come from the cluster; of the
-        interpreter's sentences alone if none of the worker's own code wrote it."""
+        """Says whether the text consists of our sentences, with values that did not come from the cluster; only of the
+        interpreter's sentences if none of the worker's own code wrote it."""
         return self._speech.is_ours(text, by_worker=by_worker)
 
     def is_tool_sentence(self, name: str, text: str) -> bool:
@@ -105,7 +105,8 @@ class Own:
         return sentences.is_type(name) or sentences.is_word(name)
 
     def denial_in(self, text: str) -> str:
-        """Returns the longest of our messages in a text, without names from the cluster; else an empty text.
+        """Returns the longest of our messages in a text, without names from the cluster; an empty string if there is
+        none.
 
         Attack: a cluster text surrounds our denial, which inside a marked block is data to a model, without authority.
         """
@@ -175,7 +176,7 @@ def constants(script: str) -> frozenset[str]:
 
 
 def _content(string: re.Match[str]) -> str:
-    """Returns the text between the quotes of a string; an empty text for a comment."""
+    """Returns the text between the quotes of a string; an empty string for a comment."""
     return string["a"] or string["b"] or string["c"] or string["d"] or ""
 
 

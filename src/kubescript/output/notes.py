@@ -36,7 +36,7 @@ class Note(NamedTuple):
 
 
 def of(parts: Iterable[tuple[str, bool]]) -> Note:
-    """Returns a note made of texts, each with whether it is kubescript's own."""
+    """Returns a note made of strings, each of which comes with whether it is kubescript's own."""
     sentence = ""
     values = []
     for text, is_own in parts:
@@ -56,8 +56,8 @@ def fill(note: Note, values: Iterable[str]) -> str:
 
 
 def arrange(notes: Sequence[Note], own: fencing.Own | None, clean: Callable[[str], str]) -> tuple[list[str], list[str]]:
-    """Returns the notes for under the answer, and the parts of them to show with the text from the cluster. All values
-    are cleaned; `own` recognizes the script's values; None means that nothing is marked."""
+    """Returns the notes to put under the answer, and the parts of them to show with the text from the cluster. All
+    values are cleaned; `own` recognizes the script's values; None means that nothing is marked."""
     plain, quoted = [], []
     numbers: dict[str, int] = {}
     for note in notes:

@@ -20,9 +20,9 @@ __all__ = ["render"]
 _NOTE_BYTES: Final = 768
 """Bytes reserved for notes, however much the script printed."""
 _SMALL_NOTE_BYTES: Final = 512
-"""The same in a small answer."""
+"""Bytes reserved for notes in a small answer."""
 _SMALL_ANSWER: Final = 8 * 1024
-"""Bytes of an answer below which its notes get less room."""
+"""The size of an answer in bytes below which its notes get less room."""
 _TOOL: Final = "tool."
 """The prefix of error codes of classic tools; the sentence's name follows."""
 _NO_RESULT: Final = "(no result: {hint})"
@@ -53,7 +53,7 @@ def render(
     """Returns the answer for `outcome`, at most `limits.output_bytes` long.
 
     `missed` lists what the result lacks, one phrase each. `own` recognizes text that did not come from the cluster; it
-    is None for a script that has read nothing there.
+    is None for a script that has read nothing from the cluster.
     """
     own = own if style.mark else None
     notes_room = _NOTE_BYTES if limits.output_bytes >= _SMALL_ANSWER else _SMALL_NOTE_BYTES
@@ -113,7 +113,7 @@ def _prints(outcome: runs.Outcome, limits: runs.Limits, room: int, style: styles
     text = style.text(outcome.printed).rstrip("\n")
     if outcome.result is not None:
         room //= 2  # the result gets the other half
-    # Cut once it is masked: half a secret matches no pattern.
+    # The text is cut only once it is masked: half a secret matches no pattern.
     cut = truncation.cut_text(text, max(0, room), limits.output_lines)
     dropped = cut.bytes + outcome.dropped_bytes
     if not dropped:
@@ -228,7 +228,7 @@ def _note_line(texts: Sequence[str], room: int) -> str:
 
 
 def _result(result: bytes, room: int, lines: int, style: styles.Style) -> _MainPart:
-    """Returns the result as text and, when it was cut, a note of how much is missing and how to narrow."""
+    """Returns the result as text and, when it was cut, a note of how much is missing and how to narrow the result."""
     if result.startswith(b'"'):
         text = style.text(str(truncation.load(result)))
         return _text_result(text, room, lines)

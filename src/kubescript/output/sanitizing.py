@@ -115,7 +115,7 @@ def _remove_dangling(text: str) -> str:
 
 
 def change_texts(value: Any, change: Callable[[str], str]) -> Any:
-    """Returns JSON data with every text in it changed, keys included. A key that now equals another is numbered, so
+    """Returns JSON data with every string in it changed, keys included. A key that now equals another is numbered, so
     that no entry is lost."""
     if isinstance(value, str):
         return change(value)

@@ -17,9 +17,9 @@ import msgspec
 __all__ = ["Parts", "Speech", "is_name", "is_type", "is_word"]
 
 _MAX_TEXT: Final = 8_000
-"""Characters of a text that is compared; those of an honest worker have at most 2,000."""
+"""How many characters a compared text may have; those of an honest worker have at most 2,000."""
 _MAX_PIECES: Final = 300
-"""Pieces of one text that are compared. Attack: a text matches many sentences in many ways."""
+"""How many pieces of one text are compared. Attack: a text matches many sentences in many ways."""
 _JOINTS: Final = re.compile(r"[;:,] |\n")
 """The joints between two sentences, or two values of a list."""
 _LIST: Final = re.compile(", | and | or ")
@@ -136,7 +136,7 @@ def is_word(text: str) -> bool:
 
 def _values(sentence: tuple[str, ...], text: str) -> list[str] | None:
     """Returns the values in the placeholders of a sentence; None if it is another sentence. Each part of the sentence
-    is searched for after the one before, so that nothing is read twice."""
+    is searched for after the previous one, so that nothing is read twice."""
     first, *others = sentence
     if not text.startswith(first):
         return None

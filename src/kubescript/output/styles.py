@@ -1,4 +1,4 @@
-"""How answers are written: before it is sent, every text passes `Style.text` whole, before anything is cut."""
+"""How answers are written: every text passes `Style.text` whole, before anything is cut or sent."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Style:
     structured: bool = False
     """Whether the result is also given as data."""
     constants: frozenset[str] = frozenset()
-    """Texts in the script itself: the model wrote them, so they are not masked."""
+    """Strings in the script itself: the model wrote them, so they are not masked."""
 
     def text(self, text: str) -> str:
         """Returns the text cleaned and masked, as every text must be before it is sent."""
@@ -70,7 +70,7 @@ class Style:
             value = self._restore(given, truncation.load(masked))
             return truncation.dump(value)
         except ValueError:
-            # Masking has broken the JSON, so each text in it is masked separately.
+            # Masking has broken the JSON, so each string in it is masked separately.
             value = sanitizing.change_texts(given, self.mask)
             return truncation.dump(value)
 

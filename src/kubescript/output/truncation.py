@@ -1,4 +1,4 @@
-"""Cuts texts to whole lines and values to valid structure: a reader must be able to trust the rest.
+"""Cuts texts to whole lines and values to valid structure: a reader must be able to trust what remains.
 
 `render` cuts every answer here.
 """
@@ -15,7 +15,7 @@ import orjson
 __all__ = ["Cut", "cut_lines", "cut_text", "dump", "load", "shrink"]
 
 _WORTH_CUTTING: Final = 16
-"""Bytes below which a part is omitted rather than cut."""
+"""The size in bytes below which a part is omitted rather than cut."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,12 +58,12 @@ def _end_of_line(text: str, lines: int) -> int:
         at = text.find("\n", at + 1)
         if at < 0:
             return len(text)
-    # Without the line feeds at a text's end nothing is missing.
+    # If only the line feeds at the text's end are cut, nothing is missing.
     return at if text[at:].strip("\n") else len(text)
 
 
 def cut_lines(value: Any, lines: int) -> tuple[Any, int]:
-    """Returns JSON data with every text in it cut to `lines` lines, and the total number of missing lines."""
+    """Returns JSON data with every string in it cut to `lines` lines, and the total number of missing lines."""
     if isinstance(value, str):
         return _cut_string(value, lines)
     missing = 0
@@ -84,7 +84,7 @@ def cut_lines(value: Any, lines: int) -> tuple[Any, int]:
 
 
 def _cut_string(value: str, lines: int) -> tuple[str, int]:
-    """Returns one text cut to `lines` lines, and how many are missing."""
+    """Returns one string cut to `lines` lines, and how many are missing."""
     if value.count("\n") < lines:
         return value, 0
     # Characters take at most four bytes, so only lines are cut here.
@@ -110,7 +110,7 @@ def load(result: bytes | str) -> Any:
 
 
 def _finite(digits: str) -> float | str:
-    """Returns the number; one too large for a float stays a text, because Infinity is not JSON."""
+    """Returns the number; one too large for a float stays a string, because Infinity is not JSON."""
     number = float(digits)
     return number if math.isfinite(number) else digits
 

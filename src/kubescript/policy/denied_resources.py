@@ -20,7 +20,7 @@ _BELOW: Final = kinds.READ_SUBRESOURCES | kinds.WRITE_SUBRESOURCES | request.CON
 
 @dataclass(frozen=True, slots=True)
 class DeniedResource:
-    """A rule against objects that scripts may not touch, or whose metadata alone they may read.
+    """A rule against objects that scripts may not touch, or of which they may read only the metadata.
 
     A field that is empty or "*" matches everything. The core group is written "core".
     """
@@ -28,9 +28,9 @@ class DeniedResource:
     group: str = ""
     version: str = ""
     kind: str = ""
-    """As in manifests: `Secret`. Case does not matter; the plural is accepted too."""
+    """The kind as in manifests: `Secret`. Case does not matter; the plural is accepted too."""
     resource: str = ""
-    """As in RBAC: `secrets` (which covers its subresources) or `serviceaccounts/token`."""
+    """The resource as in RBAC: `secrets` (which covers its subresources) or `serviceaccounts/token`."""
     serve: Serve = "nothing"
 
     @property

@@ -1,8 +1,8 @@
 """The cluster's own discovery: the kind of a custom or aggregated resource, and whether a rule names anything. The
 policy needs both to decide on rules that name a kind.
 
-Answers are cached for a minute, because a definition that is deleted and recreated under the same plural may have
-another kind. Misses are not cached, because a definition may be added later.
+Answers are cached for a minute, because a definition that is deleted and recreated under the same plural may have a
+different kind. Misses are not cached, because a definition may be added later.
 """
 
 from __future__ import annotations
@@ -29,19 +29,19 @@ __all__ = ["Catalogue", "KindResolver"]
 log = logging.getLogger(__name__)
 
 _FRESH_S: Final = 60.0
-"""Seconds that an answer is cached: a definition recreated under the same plural may have another kind."""
+"""Seconds that an answer is cached: a definition recreated under the same plural may have a different kind."""
 _CALL_S: Final = 10.0
-# Group versions that are cached. Large clusters have a few hundred.
+# How many group versions are cached. Large clusters have a few hundred.
 _MAX_KNOWN: Final = 1_000
 _MAX_BYTES: Final = 8 * 1024 * 1024
 # Attack: an API server claims to serve any version a script can think of, with hundreds of thousands of names in each.
 _MAX_GROUPS: Final = 5_000
 _MAX_NAMES: Final = 5_000
-"""Resources and subresources of one group version; the core group has about fifty."""
+"""How many resources and subresources one group version may have; the core group has about fifty."""
 _MAX_REMEMBERED: Final = 100_000
-"""Resources and subresources in the whole cache."""
+"""How many resources and subresources the whole cache may hold."""
 _MAX_NAME: Final = 253
-"""Most characters of a name in Kubernetes."""
+"""The maximum number of characters of a name in Kubernetes."""
 # Attack: a group or version such as `../../api/v1` would become part of a path.
 _GROUP: Final = re.compile(r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?")
 _VERSION: Final = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
@@ -105,7 +105,8 @@ class Catalogue(msgspec.Struct):
         return found
 
 
-# Two threads that decode into a type for the first time at once can crash msgspec 0.22, so each is used once here.
+# Two threads that decode into a type simultaneously for the first time can crash msgspec 0.22, so each type is used
+# once here.
 for _type in (_Resources, Catalogue):
     msgspec.json.Decoder(_type)
 

@@ -1,6 +1,6 @@
 """Decides whether a request may be sent, on its parsed fields alone, without I/O or state.
 
-A rule denies its objects altogether, or serves their metadata alone. The policy denies the unknown: an unknown
+A rule denies its objects altogether, or serves only their metadata. The policy denies the unknown: an unknown
 subresource of a built-in group, a request whose kind a rule depends on and that cannot be resolved, a verb that is not
 plainly a read. The broker calls it for every toolset.
 """
@@ -36,7 +36,7 @@ Resolver = Callable[[str, str, str], str | None]
 
 
 Named = Callable[[denied_resources.DeniedResource], bool | None]
-"""A check whether the group of a rule serves what the rule names, or is not served at all; None when unknown."""
+"""A check of whether the group of a rule serves what the rule names, or is not served at all; None when unknown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,7 @@ _DENY_RELEASES: Final = Decision(
 )
 
 _READS: Final = frozenset({"get", "list", "watch"})
-# These POSTs store nothing: they are how the API asks questions.
+# These POSTs store nothing: they are questions to the API server.
 _QUESTIONS: Final = frozenset({
     ("authorization.k8s.io", "v1", "selfsubjectaccessreviews"),
     ("authorization.k8s.io", "v1", "selfsubjectrulesreviews"),
@@ -211,7 +211,7 @@ def _deny_by(rule: denied_resources.DeniedResource, call: request.Request) -> De
 
 
 def _deny_content(ruled: Decision) -> Decision:
-    """Denies a Helm release stored in objects whose metadata alone the operator serves."""
+    """Denies a Helm release stored in objects of which the operator serves only the metadata."""
     reason = f"only metadata of {ruled.rule} is served, and the release is kept in one"
     return Decision("deny", "policy.denied_resource", reason, "list the releases")
 

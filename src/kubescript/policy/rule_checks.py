@@ -1,6 +1,6 @@
 """Checks that each `[[denied_resources]]` rule names something, and warns of a rule that does not.
 
-A rule that names nothing denies nothing, so a typo must not stay silent. A name that no cluster can have prevents the
+A rule that names nothing denies nothing, so a typo must not go unnoticed. A name that no cluster can have prevents the
 server's start. Only discovery can confirm the rest, after a cluster's first answer or in `doctor`:
 
     the group is served without the named resource       a mistake: `policy` denies the group until the rule is fixed
@@ -116,7 +116,7 @@ class Denials:
     def check(self) -> None:
         """Warns once of each rule that names nothing; rules that the cluster could not confirm are checked again a
         minute later."""
-        # One check at a time: each answer of a cluster would begin another while discovery is slow.
+        # One check at a time: otherwise each answer of a cluster would begin another while discovery is slow.
         if not self._is_due() or not self._lock.acquire(blocking=False):
             return
         try:
@@ -230,7 +230,7 @@ class _Check:
 
 
 def _find_near(rule: denied_resources.DeniedResource, offers: Iterable[dict[str, str]], cutoff: float) -> str:
-    """Returns the offered names most similar to the rule's name, as text; empty without a similar one."""
+    """Returns the offered names most similar to the rule's name, as text; empty if none is similar."""
     kinds_by_name: dict[str, str] = {}
     for offer in offers:
         kinds_by_name |= offer

@@ -11,17 +11,17 @@ from kubescript_sandbox.wire import outline, protocol
 
 __all__ = ["read"]
 
-# Made before any threads start: two that decode into a type for the first time at once can crash msgspec 0.22.
+# Made before any threads start: two that decode into a type simultaneously for the first time can crash msgspec 0.22.
 _CHANGES: Final = msgspec.json.Decoder(inspection.Changes)
 _VALUES: Final = 8
-"""Most JSON values in a row."""
+"""How many JSON values a row may have."""
 _DIGITS: Final = frozenset("0123456789abcdef")
 _DIGEST: Final = 64
 """Length of a SHA-256 in hexadecimal."""
 
 
 def read(answer: bytes, *, has_before: bool, has_after: bool) -> inspection.Changes:
-    """Returns the answer to a comparison of these documents. Raises ProtocolError for an invalid one."""
+    """Returns the answer to a comparison of these documents. Raises ProtocolError for an invalid answer."""
     # Attack: a masker sends eight megabytes of empty rows, which take a hundred times that memory when decoded.
     is_long = len(answer) > inspection.MAX_CHANGES
     if is_long or outline.outline(answer, _VALUES * inspection.MAX_ROWS) is None:
@@ -40,7 +40,7 @@ def read(answer: bytes, *, has_before: bool, has_after: bool) -> inspection.Chan
 
 
 def _is_about(changes: inspection.Changes, *, has_before: bool, has_after: bool) -> bool:
-    """Says whether these can be the changes between documents of which these exist."""
+    """Says whether these can be the changes between two documents, of which either may be missing."""
     if (changes.before is not None) != has_before:
         return False
     if (changes.after is not None) != has_after:
@@ -64,5 +64,5 @@ def _is_plausible(changes: inspection.Changes) -> bool:
 
 
 def _is_digest(text: str) -> bool:
-    """Says whether a text can be a SHA-256 in hexadecimal."""
+    """Says whether a string can be a SHA-256 in hexadecimal."""
     return len(text) == _DIGEST and _DIGITS.issuperset(text)

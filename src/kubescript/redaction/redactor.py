@@ -63,7 +63,8 @@ _BROKEN: Final[dict[str, tuple[str, str]]] = {
 
 
 class Engine(engine.Engine):
-    """The masking of clusters' answers. Safe for use from many threads; its key lives only as long as it does."""
+    """The masking of clusters' answers. Safe for use from many threads; its key exists only as long as the engine
+    does."""
 
     def __init__(
         self,
@@ -75,7 +76,7 @@ class Engine(engine.Engine):
         strict: bool = False,
         source: spawner.Spawner | None = None,
     ) -> None:
-        """`expressions` are the operator's rules about changes; `scripts` is the most that run at the same time;
+        """`expressions` are the operator's rules about changes; `scripts` is how many may run at the same time;
         `source` is the maskers' spawner if already started. Raises ConfigError for a wrong setting. Otherwise starts
         nothing; `prepare`, or the first use, does."""
         told = _settings(settings, key if key is not None else secrets.token_bytes(32), expressions)
@@ -145,7 +146,7 @@ def has_placeholder(body: bytes) -> bool:
     """Says whether a script's write contains a placeholder, plain, escaped or in base64, in place of the value."""
     if masking.OPENING in body or _ESCAPED in body.lower():
         return True
-    # The data of a Secret are in base64.
+    # The data of a Secret is in base64.
     return any(piece in body for piece in _IN_BASE64)
 
 
@@ -213,7 +214,8 @@ def _settings(
 
 
 def _cache_directory() -> str:
-    """Returns the directory for compiled rules: the user's cache under the XDG base directories; empty without one."""
+    """Returns the directory for compiled rules: the user's cache under the XDG base directories; empty if there is
+    none."""
     cache = Path(os.environ.get("HOME", ""), ".cache")
     chosen = os.environ.get("XDG_CACHE_HOME")
     if chosen:

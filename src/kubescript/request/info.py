@@ -1,7 +1,7 @@
 """kube-apiserver's rules for reading verb, group and resource from a path. `request` calls them.
 
 The rules are those of k8s.io/apiserver/pkg/endpoints/request/requestinfo.go, applied to exactly the segments that are
-sent. A path that two programs can read in two ways is refused: the policy would decide on one reading, and a proxy or
+sent. A path that two programs could read differently is refused: the policy would decide on one reading, and a proxy or
 the API server would act on the other.
 """
 
@@ -19,7 +19,7 @@ __all__ = ["Info", "Options", "parse"]
 
 _MAX_SEGMENTS: Final = 24
 _MAX_SEGMENT: Final = 253
-"""Most characters of a name in Kubernetes."""
+"""The maximum number of characters of a name in Kubernetes."""
 # Printable ASCII without characters at which a parser may split, decode or cut a path: / % ? # \ ; space, quotes and
 # angle brackets.
 _SEGMENT: Final = re.compile(r"[!$&'()*+,\-.0-9:=@A-Z_a-z~^|\[\]{}]+")
@@ -64,7 +64,7 @@ def parse(method: str, path: tuple[str, ...], options: Options) -> Info:
 
 
 def _check_path(path: tuple[str, ...]) -> None:
-    """Refuses a path that two programs may read in two ways. Raises RequestError."""
+    """Refuses a path that two programs could read differently. Raises RequestError."""
     if not 1 <= len(path) <= _MAX_SEGMENTS:
         raise _refusal(f"a path has 1 to {_MAX_SEGMENTS} segments, got {len(path)}")
     for segment in path:
@@ -181,7 +181,8 @@ def _refine_verb(info: Info, options: dict[str, str]) -> None:
 
 
 def _find_name(selector: str) -> str:
-    """Returns the NAME of metadata.name=NAME in a field selector, as the API server reads it; empty without one."""
+    """Returns the NAME of metadata.name=NAME in a field selector, as the API server reads it; empty if there is
+    none."""
     for term in selector.split(","):
         match = re.fullmatch(r"metadata\.name==?([^=!\\]+)", term)
         if match is None:

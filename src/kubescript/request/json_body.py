@@ -16,7 +16,7 @@ from kubescript_sandbox.wire import outline
 __all__ = ["MAX_BYTES", "check", "strict_json"]
 
 MAX_BYTES: Final = 3 * 1024 * 1024
-"""The API server's limit for a request body."""
+"""The API server's limit on the size of a request body."""
 _MAX_DEPTH: Final = 100
 _TYPES: Final = {
     "json": "application/json",
@@ -51,7 +51,7 @@ def check(method: str, body: msgspec.Raw, content_type: str) -> tuple[str, bytes
 def strict_json(raw: bytes) -> object:
     """Decodes UTF-8 JSON.
 
-    Raises RequestError for duplicate keys, NaN, huge numbers, too many values, too deep nesting and malformed JSON.
+    Raises RequestError for duplicate keys, NaN, huge numbers, too many values, excessive nesting and malformed JSON.
     """
     _check_outline(raw)
     try:

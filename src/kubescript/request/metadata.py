@@ -1,7 +1,7 @@
 """Requests for which the policy permits only the objects' metadata. The broker sends the result of `only`.
 
 The API server itself then leaves out everything else (PartialObjectMetadata). No other form is accepted, so a server
-that cannot do that answers 406.
+that cannot do that answers with 406.
 """
 
 from __future__ import annotations

@@ -35,7 +35,7 @@ _UNSENT: Final = _OFF_ONLY.keys() | _IGNORED
 _RESOURCE_KEYS: Final = _FLAGS | _OFF_ONLY.keys() | _NUMBERS | _TEXTS | _IGNORED
 _MAX_KEYS: Final = 64
 _MAX_VALUE: Final = 16 * 1024
-"""Most characters of one value. A continue token has about 200."""
+"""The maximum number of characters of one value. A continue token has about 200."""
 _CONTROL: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 _OFF: Final = frozenset({"false", "0"})
 _BOOLEANS: Final = _OFF | {"true", "1"}

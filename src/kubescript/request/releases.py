@@ -66,7 +66,7 @@ def _request_list(call: request.Request) -> request.Request:
 
 def _request_one(call: request.Request) -> request.Request:
     """Returns the request for one revision."""
-    # Attack: by another name, the request would be for any Secret of the namespace.
+    # Attack: under another name, the request would be for any Secret of the namespace.
     if not call.namespace or not _NAME.fullmatch(call.name):
         raise _refusal("a revision is named sh.helm.release.v1.NAME.vNUMBER, in the namespace of its release")
     extent: Literal["brief", "whole"] = "whole"

@@ -1,7 +1,7 @@
 """An API call as data: the broker parses it, the policy decides on it and the cluster performs it.
 
 `parse` turns the sandbox's call into the one request that will be sent, or refuses it. It repairs nothing: when two
-programs can read a request in two ways, the policy and a proxy may disagree about it. `info`, `query` and `json_body`
+programs could read a request differently, the policy and a proxy may disagree about it. `info`, `query` and `json_body`
 check paths, query strings and bodies.
 """
 
@@ -29,7 +29,7 @@ class Request:
 
     method: str
     path: str
-    """Absolute and quoted, exactly as it is sent; without the query."""
+    """The absolute path, quoted exactly as it is sent, without the query."""
     query: tuple[tuple[str, str], ...]
     verb: str
     """get, list, watch, create, update, patch, delete, deletecollection or proxy; the lower-case HTTP method when the
@@ -55,11 +55,11 @@ class Request:
     agent: str = ""
     """The host's own text after our name and version in the user agent. It contains nothing from a caller."""
     deadline: float = math.inf
-    """When the answer is no longer needed, on the clock `time.monotonic`."""
+    """When the answer is no longer needed, on the `time.monotonic` clock."""
     script: int = 0
     """Distinguishes the calls of one script from those of others."""
     metadata_rule: str = ""
-    """The rule that limits the answer to the objects' metadata, such as `core/Secret`; empty without one."""
+    """The rule that limits the answer to the objects' metadata, such as `core/Secret`; empty if there is none."""
     kind: str = ""
     """With `metadata_rule`: the kind of the objects; empty when unknown."""
     release: Literal["", "brief", "whole"] = ""
@@ -69,7 +69,7 @@ class Request:
     plan: str = ""
     """Id of the approved plan that a write belongs to."""
     cancelled: Callable[[], bool] = field(default=bool, repr=False, compare=False)
-    """A check whether the answer is no longer needed."""
+    """A check of whether the answer is no longer needed."""
 
     @property
     def is_live(self) -> bool:
@@ -81,7 +81,7 @@ class Request:
 
     @property
     def is_release(self) -> bool:
-        """Whether it is about Helm releases, kubescript's own resource (see `releases`)."""
+        """Whether the request is about Helm releases, kubescript's own resource (see `releases`)."""
         return self.is_resource and self.group == "helm.sh"
 
     def check_waiting(self) -> None:
@@ -112,7 +112,7 @@ _ACCEPT_METADATA_LIST: Final = "application/json;as=PartialObjectMetadataList;v=
 def parse(call: exchanges.Call) -> Request:
     """Returns the request that `call` asks for.
 
-    Raises RequestError, with what to write instead, when the call is malformed, ambiguous or unknown.
+    Raises RequestError, which says what to write instead, when the call is malformed, ambiguous or unknown.
     """
     parsed = info.parse(call.method, call.path, call.query)
     is_tunnel = parsed.subresource in CONNECT or parsed.verb == "proxy"

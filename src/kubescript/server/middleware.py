@@ -1,5 +1,5 @@
-"""Middleware for every message before `served` handles it: it counts against its caller's budget, its own credentials
-are made available, and none of our exceptions reaches the client.
+"""Middleware for every message before `served` handles it: the message counts against its caller's budget, its own
+credentials are made available, and none of our exceptions reaches the client.
 
 The SDK keeps the first message of each session, and each request until its answer has been sent, even if the connection
 is gone; `count` counts both. Over stdio nothing is counted.
@@ -119,7 +119,7 @@ async def with_headers(ctx: notices.Context, call_next: CallNext) -> HandlerResu
 
 
 async def hide_exceptions(ctx: notices.Context, call_next: CallNext) -> HandlerResult:
-    """Answers -32603 for our own bugs. The SDK would send code 0 and the exception's text, which may contain
+    """Answers with -32603 for our own bugs. The SDK would send code 0 and the exception's text, which may contain
     anything."""
     try:
         return await call_next(ctx)

@@ -26,10 +26,10 @@ Context = ServerRequestContext[Any, Any]
 _MODERN: Final = "2026-07-28"
 """The protocol version since which each request sets its own level."""
 _LEVELS: Final[tuple[str, ...]] = get_args(mcp_types.LoggingLevel)
-"""From the least important."""
+"""The levels, from the least important on."""
 _LEVEL: Final = "kubescript.level"
 _MOST_STREAMS: Final = 512
-"""Streams of changes that one caller may have."""
+"""How many streams of changes one caller may have."""
 _PATIENCE_S: Final = 5.0
 """Seconds within which a client must take a notification."""
 _EVENTS: Final[Mapping[str, subscriptions.ServerEvent]] = {
@@ -50,7 +50,8 @@ class Notices:
 
     def register(self, server: lowlevel.Server[Any]) -> None:
         """Makes the server track which client wants which notifications."""
-        # If they were arguments of the server's class, two of these would write a deprecation warning to stderr.
+        # If they were arguments of the server's class, two of these handlers would write a deprecation warning to
+        # stderr.
         server.add_notification_handler("notifications/initialized", mcp_types.NotificationParams, self._add_connection)
         server.add_request_handler("logging/setLevel", mcp_types.SetLevelRequestParams, self._set_level)
         server.add_request_handler("subscriptions/listen", mcp_types.SubscriptionsListenRequestParams, self._streams)
@@ -59,7 +60,7 @@ class Notices:
         """Notifies every client of the lists that have changed: `tools`, `prompts`, `resources`."""
         for name in changed:
             await self._bus.publish(_EVENTS[name])
-        # All at once: a client that does not read takes five seconds.
+        # All clients at once: one that does not read takes five seconds.
         async with anyio.create_task_group() as tasks:
             for each in list(self._connections):
                 tasks.start_soon(_notify, each, changed)
@@ -97,7 +98,7 @@ class Notices:
 
 def connection_of(ctx: Context) -> connection.Connection:
     """Returns the connection of a request."""
-    # The SDK has no other access to an object that lives as long as the connection; a session lives as long as a
+    # The SDK gives no other access to an object that exists as long as the connection; a session lasts as long as a
     # request.
     return ctx.session._connection
 

@@ -27,14 +27,16 @@ Handler = Callable[[Any, Any], Awaitable[Any]]
 _Current = Callable[[], "Offer"]
 
 _NOT_FOUND: Final = -32002
-"""The code for a missing resource until protocol version 2025-11-25; since 2026-07-28 it is an invalid parameter."""
+"""The code for a missing resource until protocol version 2025-11-25; since 2026-07-28 such a resource is an invalid
+parameter."""
 _VERSION_WITHOUT_NOT_FOUND: Final = "2026-07-28"
 _MAX_ARGUMENT: Final = 4_000
-"""Characters of one argument of a prompt."""
+"""How many characters one argument of a prompt may have."""
 MAX_ECHO: Final = 100
-"""Characters of an unknown name in an error. Attack: a client sends a name of 2 MiB, which the error would repeat."""
+"""How many characters of an unknown name an error shows. Attack: a client sends a name of 2 MiB, which the error would
+repeat."""
 _MAX_VALUES: Final = 100
-"""Completions in one answer, as the protocol limits them."""
+"""How many completions one answer may have; the protocol sets this limit."""
 _READ_ONLY: Final = "Read-only: no tool changes the cluster."
 _SAVED: Final = "The cluster is a saved one: nothing in it moves, and ages count from now, not from when it was saved."
 _NO_TOOLSET: Final = (
@@ -51,7 +53,7 @@ class Offer:
     toolsets: Sequence[base.Toolset]
     completions: completion.Completions
     warm_up: Callable[[], None]
-    """Does the work in a thread that the first call would otherwise wait for."""
+    """Does, in a thread, the work that the first call would otherwise wait for."""
     close: Callable[[], None]
     """Called after the last call, in a thread."""
     heartbeat_s: float = 10
@@ -59,7 +61,7 @@ class Offer:
     saved: bool = False
     """Whether the cluster is a saved one."""
     asker: elicitation.Asker | None = None
-    """The asker of people about plans; None where no cluster takes plans."""
+    """Asks people about plans; None where no cluster takes plans."""
 
     @functools.cached_property
     def tools(self) -> Mapping[str, base.Tool]:

@@ -49,7 +49,7 @@ class Served:
             on_list_tools=self._list_tools,
             on_call_tool=self._call_tool,
         )
-        """For clients whose connections last."""
+        """The server for clients whose connections last."""
         self._notices.register(self.mcp)
         self._register(offer)
         self.mcp.middleware += [
@@ -61,7 +61,7 @@ class Served:
             question.state_guard(self.mcp.name),
         ]
         self.stateless = _silent(self.mcp)
-        """For clients of the handshake era without sessions, which no notification would reach."""
+        """The server for clients of the handshake era without sessions, which no notification would reach."""
 
     async def replace(self, offer: offering.Offer) -> None:
         """Offers something else from now on. Running calls finish under the offer they began with."""

@@ -27,7 +27,7 @@ log = logging.getLogger(__name__)
 _T = TypeVar("_T")
 
 _MAX_TOKEN: Final = 1_024
-"""Characters of a progress token. A client that sends a longer one gets no progress."""
+"""How many characters a progress token may have. A client that sends a longer one gets no progress."""
 _UNTRUSTED_META: Final = "kubescript/untrusted"
 """The key in a result's `_meta` that means: the text contains fenced text from the cluster."""
 _PROCESS_SESSION: Final = uuid.uuid4().hex[:16]
@@ -36,9 +36,9 @@ _WITHOUT_SESSIONS: Final = "2026-07-28"
 """The protocol version since which no HTTP client has a session."""
 
 _MAX_ARGUMENT_ERROR: Final = 300
-"""Characters of an error about an argument, which quotes the argument's value."""
+"""How many characters an error about an argument, which quotes the argument's value, may have."""
 _QUOTED_VALUE: Final = 100
-"""Characters of the value's beginning that are kept if the error is longer."""
+"""How many characters of the value's beginning are kept if the error is longer."""
 
 
 async def run(
@@ -60,7 +60,8 @@ async def run_with_plan(
     tool: base.Tool, arguments: Mapping[str, Any], asker: elicitation.Asker, call: question.Call
 ) -> types.Answer | mcp_types.InputRequiredResult:
     """Runs one call, and settles the plan that it creates."""
-    # A client of 2026-07-28 sends the call again with a person's answer. The script has run, and runs no second time.
+    # A client of 2026-07-28 sends the call again with a person's answer. The script has run, and does not run a second
+    # time.
     if call.params.request_state is not None:
         return await asker.resume(call)
     answer = await run(tool, arguments, call.caller, call.on_progress)
@@ -70,7 +71,7 @@ async def run_with_plan(
 
 
 def find_caller(ctx: notices.Context, tool: str, user: str) -> types.Caller:
-    """Returns the caller of a tool: `user`, and the client by its own name for itself."""
+    """Returns the caller of a tool: `user`, and the client by the name that it gives itself."""
     session_id, lasts = _find_session(ctx)
     params = ctx.session.client_params
     if params is None:

@@ -18,16 +18,16 @@ from typing import IO, Any, Final
 
 __all__ = ["UnpackError", "unpack"]
 
-# Most bytes, files and folders that an archive may unpack to. Attack: a decompression bomb fills the disk.
+# How many bytes, and how many files and folders, an archive may unpack to. Attack: a decompression bomb fills the disk.
 _MAX_UNPACKED: Final = 8 * 1024**3
 _MAX_ENTRIES: Final = 500_000
 _MAX_DEPTH: Final = 32
 _BLOCK: Final = 512
-"""Bytes of a tar block: headers take one, and contents are padded to a multiple."""
+"""The size of a tar block in bytes: headers take one, and contents are padded to a multiple."""
 _CHUNK: Final = 256 * 1024
 # The longest names have 4 KiB.
 _MAX_EXTENDED: Final = 64 * 1024
-"""Most bytes of an extended header."""
+"""The maximum size of an extended header in bytes."""
 _OPENERS: Final[dict[bytes, Any]] = {b"\x1f\x8b\x08": gzip.open, b"BZh": bz2.open, b"\xfd7z": lzma.open}
 # Attack: with the other methods, zipfile's pieces can decompress without bound.
 _ZIP_METHODS: Final = frozenset({zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED})

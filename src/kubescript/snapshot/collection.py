@@ -29,7 +29,7 @@ Check = Callable[[], None]
 needed."""
 
 MAX_BYTES: Final = 512 * 1024**2
-"""Most bytes of one JSON file of objects."""
+"""The maximum size of one JSON file of objects in bytes."""
 _MAX_VALUES: Final = 32_000_000
 _CHECK_S: Final = 0.05
 
@@ -39,7 +39,7 @@ class Deadline:
     """The check of one request."""
 
     at: float
-    """On the clock `time.monotonic`."""
+    """When the answer is no longer needed, on the `time.monotonic` clock."""
     cancel: cancellation.Cancellation
 
     def __call__(self) -> None:

@@ -19,7 +19,7 @@ _VERBS: Final = ["get", "list", "watch"]
 def answer(saved: saved_cluster.SavedCluster, call: request.Request) -> types.Response | None:
     """Returns the document at a non-resource path; None when a snapshot has none."""
     parts = call.path.strip("/").split("/")
-    if parts[:2] == ["openapi", "v3"]:  # none is captured; a server without it answers the same
+    if parts[:2] == ["openapi", "v3"]:  # none is captured; a server without it answers in the same way
         return responses.failure(404, "NotFound", "a snapshot holds no OpenAPI documents")
     document = None
     if len(parts) <= 3:

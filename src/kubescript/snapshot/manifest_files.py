@@ -21,7 +21,7 @@ Key = tuple[str, str, str]
 Collections = dict[Key, collection.Collection]
 _MAX_YAML: Final = 64 * tree.MIB
 _MAX_TOTAL: Final = 2048 * tree.MIB
-"""Most bytes of all files that are read together."""
+"""The maximum size of all files that are read together, in bytes."""
 _KIND_NAME: Final = re.compile(r"[A-Za-z0-9]{1,253}")
 _API_VERSION_NAME: Final = re.compile(r"[a-z0-9.-]{1,253}(?:/[a-z0-9.-]{1,253})?")
 # Attack: an archive contains names with bytes that are not text.
@@ -29,12 +29,12 @@ _FOLDER: Final = re.compile(r"[A-Za-z0-9.:_-]{0,253}")
 """A group, a resource or a namespace."""
 # Attack: each of ten thousand files has a different version, and each version reads them all.
 _MAX_VERSIONS: Final = 20
-"""Most versions of one resource."""
+"""The maximum number of versions of one resource."""
 _HEAD_BYTES: Final = 8 * 1024
-"""Bytes of a must-gather file that are read to find its kind."""
+"""How many bytes of a must-gather file are read to find its kind."""
 _API_VERSION: Final = re.compile(r"^(?:- |  )?apiVersion: ([a-z0-9./-]+)", re.MULTILINE)
 _KIND: Final = re.compile(r"^(?:- |  )?kind: ([A-Za-z0-9]+)", re.MULTILINE)
-"""Of a document or of an item in a list; deeper ones belong to owner references."""
+"""The kind of a document or of an item in a list; deeper ones belong to owner references."""
 
 
 def from_files(files: tree.Tree, names: Iterable[tree.Name]) -> Collections:
@@ -101,7 +101,7 @@ def _read_later(
 
 
 def _documents(files: tree.Tree, names: Iterable[tree.Name]) -> Iterator[tuple[tree.Name, Any]]:
-    """Yields every document in the files; None for a file without one. Raises ClusterError for one that is not JSON or
+    """Yields every document in the files; None for a file without any. Raises ClusterError for one that is not JSON or
     YAML."""
     read: set[tuple[int, int]] = set()
     room = _MAX_TOTAL

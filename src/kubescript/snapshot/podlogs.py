@@ -24,7 +24,7 @@ __all__ = ["answer"]
 
 _CHUNK: Final = 256 * 1024
 _LONGEST_S: Final = 10**9
-"""Most seconds that `sinceSeconds` counts back, about thirty years."""
+"""How many seconds `sinceSeconds` may count back, about thirty years."""
 _MAX_LOG: Final = 1024 * tree.MIB
 # Attack: a log has a gigabyte in one line.
 _MAX_PIECE: Final = 256 * 1024
@@ -200,8 +200,8 @@ def _capture_time(saved: saved_cluster.SavedCluster) -> datetime | None:
 
 
 def _is_after(line: bytes, since: datetime) -> bool:
-    """Says whether a line is not older than `since`. Raises ClusterError (cluster.not_captured) without a valid
-    timestamp."""
+    """Says whether a line is not older than `since`. Raises ClusterError (cluster.not_captured) if the line has no
+    valid timestamp."""
     end = loglines.stamp(line)
     # A saved line may claim the 31st of February: dropping it would make the log look quiet.
     when = times.parse(line[: end - 1].decode()) if end else None

@@ -15,7 +15,7 @@ from kubescript.snapshot import collection
 __all__ = ["document", "events", "failure", "listing", "not_found", "partial", "text"]
 
 _CHUNK: Final = 256 * 1024
-"""Bytes of one piece of a body."""
+"""The size of one piece of a body in bytes."""
 _PARTIAL: Final = {"apiVersion": "meta.k8s.io/v1"}
 
 
@@ -59,7 +59,7 @@ def listing(
     resource: collection.Resource, metadata: dict[str, Any], items: Iterable[bytes], *, partial: bool
 ) -> types.Response:
     """Returns a list document."""
-    # It is written in pieces, so that its size never doubles in memory.
+    # The document is written in pieces, so that its size never doubles in memory.
     if partial:
         kind = {"kind": "PartialObjectMetadataList", **_PARTIAL}
     else:

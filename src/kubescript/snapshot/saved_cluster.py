@@ -33,7 +33,7 @@ Key = tuple[str, str, str]
 """(group, version, plural)."""
 
 _MAX_DOCUMENT: Final = 32 * tree.MIB
-"""Most bytes of snapshot.json and of a discovery document."""
+"""The maximum size of snapshot.json, and of a discovery document, in bytes."""
 _SUFFIXES: Final = frozenset({".json", ".yaml", ".yml"})
 
 
@@ -146,7 +146,8 @@ def _open(path: Path, root: Path) -> SavedCluster:
 
 
 def _open_own_format(path: Path, files: tree.Tree, top: tree.Name) -> SavedCluster:
-    """Opens a folder that `kubescript snapshot` wrote. Raises ClusterError when it is damaged or has another format."""
+    """Opens a folder that `kubescript snapshot` wrote. Raises ClusterError when it is damaged or has a different
+    format."""
     try:
         data = files.read((*top, "snapshot.json"), _MAX_DOCUMENT)
         info = msgspec.json.decode(data, type=_Info)

@@ -116,7 +116,7 @@ class Snapshot:
         return responses.document(collection.as_object(item.raw, saved.resource))
 
     def _collection(self, call: request.Request) -> collection.Collection:
-        """Returns the objects of the call's resource. Raises ClusterError that says why they are missing."""
+        """Returns the objects of the call's resource. Raises ClusterError, which says why they are missing."""
         collections = self._store.collections
         saved = collections.get((call.group, call.version, call.resource))
         if saved is not None:
@@ -164,7 +164,7 @@ class Snapshot:
             raise _not_captured(f"{call.name} is not among the {plural} of version {version}; others are {others}")
 
     def _other_versions(self, saved: collection.Collection) -> str:
-        """Returns the other versions in which objects of the same resource were saved; empty for none."""
+        """Returns the other versions in which objects of the same resource were saved; empty if there are none."""
         # Our own captures have all objects in each version.
         if self._store.info is not None:
             return ""

@@ -21,7 +21,7 @@ _FOLDER_FLAGS: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 _FILE_FLAGS: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 # As in the kernel. Attack: a link refers to itself.
 _MAX_LINKS: Final = 40
-"""Most links that one name may lead through."""
+"""How many links one name may lead through."""
 _MAX_DEPTH: Final = 32
 _MAX_FILES: Final = 1_000_000
 
@@ -43,7 +43,7 @@ class Tree:
     def files(self) -> list[Name]:
         """Returns everything below that is not a folder, in order; folders behind links are not entered.
 
-        Raises Refused when there are too many or too deep entries, and OSError.
+        Raises Refused when there are too many entries or they are nested too deeply, and OSError.
         """
         found: list[Name] = []
         count = 0

@@ -27,7 +27,7 @@ _INTEGERS: Final = range(-(2**63), 2**64)
 
 
 def documents(data: bytes) -> list[Any]:
-    """Returns the documents of a file. Raises ValueError that says what is refused, or that it is not YAML."""
+    """Returns the documents of a file. Raises ValueError, which says what is refused, or that the file is not YAML."""
     import yaml  # 20 ms that only readers of YAML pay
 
     try:

@@ -42,7 +42,7 @@ class Evaluation:
     records: Sequence[records.Record] = ()
     redacted: Mapping[str, int] = field(default_factory=dict)
     cut: bool = False
-    """Whether the answer reached its limit."""
+    """Whether the answer was cut at its limit."""
     parent: context.Context = field(default_factory=context.Context)
     """The span of the MCP request."""
     ended: float = field(default_factory=time.time)
@@ -56,7 +56,7 @@ class Load:
     running: int = 0
     waiting: int = 0
     spares: int = 0
-    """Workers that wait for a script."""
+    """How many workers wait for a script."""
 
 
 Observer = Callable[[Evaluation], None]

@@ -30,7 +30,7 @@ _VERBS: Final = frozenset({
 _STATUSES: Final = frozenset({200, 201, 202, 400, 401, 403, 404, 405, 409, 410, 415, 422, 429, 500, 502, 503, 504})
 # Prefixes of call faults. The text after the dot is one of the host's own words, so the set is bounded.
 _FAMILIES: Final = ("cluster.", "limit.", "redaction.", "policy.", "request.", "writes.")
-# Kinds of secrets with separate labels. The number is bounded because operators may add rules.
+# How many kinds of secrets have separate labels. The number is bounded because operators may add rules.
 _MAX_KINDS: Final = 200
 
 _kinds: Final[set[str]] = set()

@@ -45,7 +45,7 @@ class Exporter:
         self._namespace: Callable[[str], str] | None = mask if settings.namespaces else None
         source = evaluation.otlp_source(settings)
         _check(source)
-        # Lost batches are logged, failed attempts are not.
+        # Lost batches are logged, but failed attempts are not.
         if not log.isEnabledFor(logging.DEBUG):
             logging.getLogger("opentelemetry").setLevel(logging.ERROR)
         endpoint = settings.otlp_endpoint or ""
@@ -71,7 +71,7 @@ class Exporter:
         # Without an endpoint of our own, the exporter reads the standard variables.
         endpoint = f"{base}/v1/traces" if base else None
         exporter = trace_exporter.OTLPSpanExporter(endpoint=endpoint)
-        # Its queue is bounded, so a receiver that is down costs no more memory.
+        # The processor's queue is bounded, so a receiver that is down costs no more memory.
         processor = export.BatchSpanProcessor(exporter)
         provider.add_span_processor(processor)
         trace.set_tracer_provider(provider)  # so that the MCP SDK's own middleware reports here too
@@ -126,7 +126,7 @@ class _OnceAMinute(logging.Filter):
 
 def _quieten(name: str) -> None:
     """Limits an exporter's logger to one record per minute."""
-    # It logs each lost batch, which would fill the log while its receiver is down.
+    # The exporter logs each lost batch, which would fill the log while its receiver is down.
     exporter = logging.getLogger(name)
     is_quiet = any(isinstance(known, _OnceAMinute) for known in exporter.filters)
     if not is_quiet:

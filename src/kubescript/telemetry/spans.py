@@ -76,7 +76,8 @@ def _span_name(record: records.Record) -> str:
 
 def _call_attributes(record: records.Record, mask_namespace: _MaskNamespace) -> dict[str, str | int]:
     """Returns the attributes of a call's span."""
-    # They contain less than the audit record: no object names, and the namespace only if the operator allows it.
+    # The attributes contain less than the audit record: no object names, and the namespace only if the operator allows
+    # it.
     group, resource = labels.resource(record)
     attributes: dict[str, str | int] = {
         "kubescript.k8s.verb": labels.verb(record),
@@ -88,7 +89,7 @@ def _call_attributes(record: records.Record, mask_namespace: _MaskNamespace) -> 
     if call is not None:
         attributes["http.request.method"] = call.method
         if call.namespace and mask_namespace is not None:
-            # A script may have invented it.
+            # A script may have invented the name.
             attributes["k8s.namespace.name"] = mask_namespace(call.namespace)
     if record.status:
         attributes["http.response.status_code"] = record.status

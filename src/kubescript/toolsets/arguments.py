@@ -1,6 +1,6 @@
 """Checks the arguments of the classic tools. Refuses arguments that violate the tools' preconditions or the rules for
-texts, names, labels and selectors, before anything is sent. `classic` calls `check` with arguments that have passed the
-tool's schema.
+strings, names, labels and selectors, before anything is sent. `classic` calls `check` with arguments that have passed
+the tool's schema.
 
 The rules are those of the API contract that these tools follow, except that they permit harmless Kubernetes syntax:
 set-based selectors have parentheses, `filter` is a regular expression, names of RBAC objects have colons, others have
@@ -24,7 +24,7 @@ _MAX_NAME: Final = 253
 _MAX_NAMESPACE: Final = 63
 _MAX_LABEL: Final = 63
 _MAX_SHOWN: Final = 63
-"""Most characters of a refused value that the error repeats."""
+"""How many characters of a refused value the error repeats."""
 _LEAST_WAIT_S: Final = 30
 _LONGEST_WAIT_S: Final = 1800
 _FORBIDDEN: Final = re.compile(r"[;&|><`$()\0]")
@@ -128,7 +128,7 @@ def _check_label_key(key: str) -> None:
 
 
 def _fits(text: str, grammar: re.Pattern[str], most: int) -> bool:
-    """Says whether a text has at most so many characters, and this grammar."""
+    """Says whether a string has at most `most` characters, and follows the grammar."""
     return len(text) <= most and grammar.fullmatch(text) is not None
 
 

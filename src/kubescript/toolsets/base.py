@@ -81,7 +81,7 @@ class Page:
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """An MCP prompt and the function that writes it from its arguments, which are all texts."""
+    """An MCP prompt and the function that writes it from its arguments, which are all strings."""
 
     definition: mcp_types.Prompt
     write: Callable[[Mapping[str, str]], str]

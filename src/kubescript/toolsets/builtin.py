@@ -107,7 +107,7 @@ def _openshift(parts: Parts) -> base.Toolset:
 
     settings = parts.settings
     runner = commands.Runner(settings, parts.processes, parts.later)
-    # The only way out of its process is a proxy of ours, whose requests this handler answers.
+    # The only way out of the command's process is a proxy of ours, whose requests this handler answers.
     handler = parts.api_servers() if settings.openshift.urls else parts.contexts
     own_evaluator = parts.evaluator_of(runner, handler)
     return command_lines.openshift(own_evaluator, settings)

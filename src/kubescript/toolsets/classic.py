@@ -44,12 +44,12 @@ _ACTIONS: Final = {
 }
 """The advice about an unmet prerequisite, by the error's code."""
 _MAX_CLUSTERS: Final = 10
-"""Names of clusters in an error."""
+"""How many names of clusters an error lists."""
 _MAX_CLUSTER: Final = 64
 
 
 Follow = Callable[[str, int, types.OnProgress | None, types.Caller], Coroutine[Any, Any, types.Answer]]
-"""Runs a script that waits for the cluster, for so many milliseconds beyond the usual timeout."""
+"""Runs a script that waits for the cluster, for the given number of milliseconds beyond the usual timeout."""
 Prepare = Callable[[str], Coroutine[Any, Any, Mapping[str, object]]]
 """Does a tool's work on the host, for a cluster, before its script runs. Returns more arguments for the script. Raises
 ClusterError, Refusal."""

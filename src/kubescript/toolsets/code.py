@@ -40,7 +40,7 @@ _SEVERAL_CLUSTERS: Final = (
     "Clusters: {names}; k8s is the first. Each has its own policy{writable}. Catch ApiException: one may be down."
 )
 _MAX_NAMES_LENGTH: Final = 44
-"""Characters of cluster names in the definition; `k8s.contexts()` lists them all."""
+"""How many characters of cluster names the definition shows; `k8s.contexts()` lists them all."""
 
 _EXAMPLE: Final = "Counter(p.spec.node_name for p in k8s.coreV1().list_pod_for_all_namespaces())"
 _EXAMPLE_SEVERAL_CLUSTERS: Final = "{c: len(k8s.context(c).coreV1().list_node()) for c in k8s.contexts()}"

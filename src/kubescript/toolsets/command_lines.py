@@ -35,7 +35,7 @@ _SCHEMA: Final[Mapping[str, Any]] = {
 
 def openshift(commands: evaluator.Evaluator, settings: config.Settings) -> base.Toolset:
     """Returns the toolset `openshift`; `commands` runs command lines."""
-    # Its requests pass the policy as those of scripts do, so both settings must permit writes.
+    # The requests of `oc` are subject to the policy as those of scripts are, so both settings must permit writes.
     writes = settings.openshift.allow_write and settings.writable
     title = "OpenShift Client MCP Tool"
     tool = _make_tool("openshift-cli", title, _OPENSHIFT, commands, writes=writes)

@@ -29,9 +29,9 @@ _FAILED_S: Final = 2.0
 """Seconds before a failed question is asked again."""
 _MOST_KEPT: Final = 64
 _MOST_NAMES: Final = 1_000
-"""Maximum names in one answer."""
+"""The maximum number of names in one answer."""
 _LONGEST: Final = 253
-"""Maximum characters of a name."""
+"""The maximum number of characters of a name."""
 _SCRIPTS: Final[Mapping[base.Completes, str]] = {
     "namespace": "[each.metadata.name for each in cluster.CoreV1Api().list_namespace(limit={most}).items]",
     "kind": "sorted({{each.kind for each in cluster.discovery().api_resources() if 'list' in each.verbs}})",
@@ -54,7 +54,7 @@ class Completions:
         self._asking = anyio.Lock()
 
     async def names(self, what: base.Completes, given: Mapping[base.Completes, str], caller: types.Caller) -> list[str]:
-        """Returns the possible names of an argument next to the arguments `given`; none if there is no answer within
+        """Returns the possible names for an argument beside the arguments `given`; none if there is no answer within
         two seconds."""
         with anyio.move_on_after(_TIME_MS / 1000):
             clusters = await anyio.to_thread.run_sync(self._access.clusters, abandon_on_cancel=True)
@@ -83,7 +83,7 @@ class Completions:
         return found
 
     def _keep(self, question: _Question, found: tuple[str, ...], seconds: float) -> None:
-        """Keeps an answer for so many seconds, and forgets the oldest where there are too many."""
+        """Keeps an answer for the given number of seconds, and forgets the oldest where there are too many."""
         self._kept.pop(question, None)
         while len(self._kept) >= _MOST_KEPT:
             oldest = next(iter(self._kept))
@@ -97,7 +97,7 @@ def _make_question(what: base.Completes, given: Mapping[base.Completes, str]) ->
     cluster = given.get("cluster", "")
     namespace = given.get("namespace", "")
     kind = given.get("kind", "")
-    if max(len(cluster), len(namespace), len(kind)) > _LONGEST:  # no name in Kubernetes is so long
+    if max(len(cluster), len(namespace), len(kind)) > _LONGEST:  # no name in Kubernetes is that long
         return None
     if what != "name":
         return what, cluster, "", ""
@@ -108,7 +108,7 @@ def _make_question(what: base.Completes, given: Mapping[base.Completes, str]) ->
 
 def _write_script(question: _Question) -> str:
     """Returns the script that answers the question."""
-    # The client's values are in the script as the `repr` of a text: none of them becomes code.
+    # The client's values are in the script as the `repr` of a string: none of them becomes code.
     what, cluster, namespace, kind = question
     names = _SCRIPTS[what].format(most=_MOST_NAMES, kind=kind, namespace=namespace or None)
     chosen = f"k8s.context({cluster!r})" if cluster else "k8s"

@@ -80,7 +80,7 @@ def _read(file: Path) -> list[dict[str, str]]:
 
 
 def _read_text(entry: Mapping[Any, Any], key: str) -> str:
-    """Returns a text of an entry; empty if it has none."""
+    """Returns a string in an entry; empty if the entry has none."""
     value = entry.get(key)
     return value if isinstance(value, str) else ""
 

@@ -77,7 +77,7 @@ class Authentication:
     def _is_open(self, scope: Scope) -> bool:
         """Says whether a request needs no credential. With one, the open paths answer in more detail."""
         path: str = scope["path"]
-        # Its purpose is to tell clients without a token where they get one (RFC 9728).
+        # The purpose of this path is to tell clients without a token where they get one (RFC 9728).
         if path.startswith(endpoints.METADATA):
             return True
         names = (name for name, _ in scope["headers"])
@@ -87,7 +87,7 @@ class Authentication:
     async def _credential(self, scope: Scope) -> user.Credential:
         """Returns the credential of a request. Raises AuthError."""
         given = [value for name, value in scope["headers"] if name == b"authorization"]
-        # Two readers might each choose another one.
+        # Two readers might each choose a different one.
         if len(given) > 1:
             raise errors.AuthError("more than one Authorization header")
         if given:

@@ -34,9 +34,9 @@ class Served(Protocol):
     """The MCP server of one caller."""
 
     mcp: lowlevel.Server[Any]
-    """For clients whose connections last."""
+    """The server for clients whose connections last."""
     stateless: lowlevel.Server[Any]
-    """For clients without sessions."""
+    """The server for clients without sessions."""
 
     async def replace(self, offer: Any) -> None:
         """Offers something else from now on; the old offer is closed after its last call."""
@@ -86,14 +86,14 @@ class Backend(Protocol):
         has chosen. Raises ConfigError."""
 
     def prepare(self, settings: config.Settings) -> tuple[Tenant, Callable[[], None]]:
-        """Returns the future `operator` under other settings, and a function that installs it without closing the one
-        before. Raises ConfigError when the settings cannot take effect."""
+        """Returns a new `operator` for other settings, and a function that installs it without closing the previous
+        one. Raises ConfigError when the settings cannot take effect."""
 
     def state(self) -> dict[str, object]:
         """Returns the server's version, toolsets and confinement; nothing about a cluster."""
 
     def ready(self) -> Readiness:
-        """Returns whether calls would be answered now. It may take two seconds."""
+        """Returns whether calls would be answered now. This may take two seconds."""
 
     def scrape(self) -> bytes:
         """Returns metrics in Prometheus' text format."""

@@ -16,14 +16,14 @@ __all__ = ["MAX_BODY", "WholeBodies"]
 
 # A script of 256 KiB takes at most six times that as JSON.
 MAX_BODY: Final = 2 << 20
-"""Maximum bytes of a request."""
-# A call has about ten.
+"""The maximum size of a request in bytes."""
+# A call has about ten values.
 _MAX_VALUES: Final = 10_000
-"""Maximum values in one request's JSON."""
+"""The maximum number of values in one request's JSON."""
 _MAX_MESSAGE: Final = 512 << 10
-"""Bytes of a message to a stream of the older SSE, which is accepted before the stream reads it."""
+"""The maximum size in bytes of a message to a stream of the older SSE, which is accepted before the stream reads it."""
 _MAX_OTHER: Final = 16 << 10
-"""Bytes of a body that is never read."""
+"""The maximum size in bytes of a body that is never read."""
 _too_large: Final = PlainTextResponse("the request is too large", 413, {"connection": "close"})
 
 
@@ -31,7 +31,7 @@ class WholeBodies:
     """An application that passes requests on once they have arrived completely. A client that leaves earlier gets
     nothing."""
 
-    # Attack: clients break off bodies. The SDK logs a stack trace for each, and hundreds per second fill the log.
+    # Attack: clients cut bodies short. The SDK logs a stack trace for each, and hundreds per second fill the log.
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app

@@ -1,8 +1,8 @@
 """Refuses requests from web pages. `serving` puts it in front of every path.
 
 A page of any site can send requests to this machine's addresses, and by DNS rebinding under its own name. Its browser
-then writes that name into Host, and the page's into Origin. The MCP SDK's check covers only /mcp, accepts any text that
-begins like an allowed one (`127.0.0.1:x@evil.example`), and reads only the first of two headers.
+then writes that name into Host, and the page's into Origin. The MCP SDK's check covers only /mcp, accepts any string
+that begins like an allowed one (`127.0.0.1:x@evil.example`), and reads only the first of two headers.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class Guard:
             headers = scope["headers"]
             hosts = [value for name, value in headers if name == b"host"]
             origins = [value for name, value in headers if name == b"origin"]
-            # Two Host headers are refused: two readers might each choose another one.
+            # Two Host headers are refused: two readers might each choose a different one.
             if len(hosts) != 1 or not self._is_own(hosts[0], scope["path"]):
                 app = _wrong_host
             elif not all(map(self._origin.fullmatch, origins)):

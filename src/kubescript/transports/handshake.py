@@ -1,5 +1,5 @@
 """TLS handshakes, which wait for their clients like half-sent requests: they have a deadline, and the oldest are ended
-when there are too many connections. asyncio's own are not counted, and have a minute each."""
+when there are too many connections. asyncio's own handshakes are not counted, and have a minute each."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class Handshake(asyncio.Protocol):
         self._transport.abort()
 
     shutdown = end
-    """For uvicorn, which calls it on all connections when the server ends."""
+    """The name by which uvicorn calls it on all connections when the server ends."""
 
     async def _run(self) -> None:
         try:
@@ -87,7 +87,7 @@ class Handshake(asyncio.Protocol):
 
     def _is_distrusted(self, secure: asyncio.Transport) -> bool:
         """Says whether the client's certificate was verified with CAs that have since changed."""
-        # Attack: a client begins a handshake before its CA is removed, and ends it afterwards.
+        # Attack: a client begins a handshake before its CA is removed, and completes it afterwards.
         is_old = self._generation != self._certificates.generation
         return is_old and bool(secure.get_extra_info("peercert"))
 

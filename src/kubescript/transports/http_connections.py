@@ -5,8 +5,8 @@ no such limits.
 A connection waits for its client between requests, until a request has arrived completely, and while the client does
 not read its answer. A request that is being answered never counts as waiting. When there are too many connections,
 those that have waited longest are closed first, so that a request that arrives at once (a probe of /health) always
-finds room. When too many bytes of incomplete requests are held, the largest request of the caller that sends most is
-ended; all unauthenticated clients together count as one caller.
+finds room. When too many bytes of incomplete requests are held, the largest request of the caller that sends the most
+is ended; all unauthenticated clients together count as one caller.
 """
 
 from __future__ import annotations
@@ -34,32 +34,33 @@ __all__ = ["BACKLOG", "MAX_HEAD", "Connection", "Server", "most", "protocol"]
 
 # Attack: a client that sends a byte every second would keep its connection for ever.
 WAIT_S: Final = 15.0
-"""Seconds for a whole request, counted from the end of the one before."""
+"""Seconds for a whole request, counted from the end of the previous one."""
 _ROOM: Final = 64
-"""Connections beyond the sessions' streams and the scripts, for probes and for requests that are answered at once."""
+"""How many connections there may be beyond the sessions' streams and the scripts, for probes and for requests that are
+answered at once."""
 BACKLOG: Final = 64
-"""Connections that asyncio accepts before it serves one."""
+"""How many connections asyncio accepts before it serves one."""
 _SPARE_DESCRIPTORS: Final = 512
 """Descriptors for workers, API connections and files, and for accepted connections that still await closing: up to four
 times the backlog."""
 _MAX_CALLERS: Final = 1_000
-"""Callers that may have a seat at the same time; the next one gets 503."""
-# Usually two are open.
+"""How many callers may have a seat at the same time; the next one gets 503."""
+# Usually two connections are open.
 _FILES_OF_CALLER: Final = 4
 """Descriptors for one caller's kept connections to clusters."""
 _FEWEST: Final = 32
-"""The minimum of connections, and of callers, even where the process has too few descriptors for them."""
+"""The minimum number of connections, and of callers, even where the process has too few descriptors for them."""
 # Attack: clients never read their answers. The kernel's default is up to 4 MiB for each: 543 MiB.
 _UNREAD: Final = 128 << 10
-"""Bytes of an answer that the kernel buffers for a client; Linux takes twice as many."""
+"""How many bytes of an answer the kernel buffers for a client; Linux takes twice as many."""
 _QUEUE: Final = 2048
-"""Connections that the kernel queues until we accept them."""
+"""How many connections the kernel queues until we accept them."""
 # A token has up to 16 KiB.
 MAX_HEAD: Final = 32 << 10
-"""Bytes of a request's head, and of requests that a client sends before its answer arrives."""
+"""The maximum size in bytes of a request's head, and of requests that a client sends before its answer arrives."""
 # Attack: a client sends 50,000 headers in one piece, and h11 counts them only 0.3 s later.
 _PIECE: Final = 16 << 10
-"""Bytes that are parsed at a time."""
+"""How many bytes are parsed at a time."""
 _WHOLE: Final = frozenset({h11.DONE, h11.MUST_CLOSE})
 """The client's states once its request has arrived completely."""
 _UNANSWERED: Final = frozenset({h11.IDLE, h11.SEND_RESPONSE})
@@ -68,7 +69,8 @@ _LONG_HEAD: Final = b"HTTP/1.1 431 Request Header Fields Too Large\r\nConnection
 
 
 def most(settings: config.Settings) -> tuple[int, int]:
-    """Returns the maximum of connections and of callers; raises the process's descriptor limit where it is too low."""
+    """Returns the maximum numbers of connections and of callers; raises the process's descriptor limit where it is too
+    low."""
     # Attack: a client sends 1,100 half requests, which take every descriptor, so that /health is not answered.
     sandbox = settings.sandbox
     # Each session may keep a stream open and each script its call; all other requests are answered at once. Among
@@ -173,7 +175,7 @@ class Connection(h11_impl.H11Protocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override] # as in uvicorn
         """Takes a new connection."""
         super().connection_made(transport)
-        self.conn._receive_buffer = self._received = received.Received()  # h11 does not limit these
+        self.conn._receive_buffer = self._received = received.Received()  # h11 does not limit these bytes
         secure = transport.get_extra_info("ssl_object")
         certificate = secure.getpeercert() if secure is not None else None
         self.has_certificate = bool(certificate)
@@ -198,7 +200,7 @@ class Connection(h11_impl.H11Protocol):
         if self._is_lost:
             return
         size += self._measure_unread()
-        # Its request already counts as that much. A quiet stream never makes way.
+        # The connection's request already counts as that much. A quiet stream never makes way.
         if size <= retained.REQUEST:
             return
         try:
@@ -237,7 +239,7 @@ class Connection(h11_impl.H11Protocol):
 
     def send_400_response(self, msg: str) -> None:
         """Refuses bytes that are not a request."""
-        # Attack: a client breaks off its body after the answer, which each time put a stack trace in the log.
+        # Attack: a client cuts its body short after the answer, which each time put a stack trace in the log.
         if self._received.has_long_head:
             self._refuse_head()
         elif self.conn.our_state in _UNANSWERED:

@@ -12,10 +12,10 @@ __all__ = ["Received"]
 
 # Attack: a client sends 7,900 empty headers, which are made into objects before they are counted: 19 ms per request.
 _MAX_LINES: Final = 101
-"""Maximum lines of a head."""
+"""The maximum number of lines of a head."""
 # Attack: a client sends chunks of one byte, each an event: 5 MB without a token kept all others waiting for 12 seconds.
 _MAX_CHUNKS: Final = 256
-"""Maximum chunks of a body, plus one for each KiB."""
+"""How many chunks a body may have, in addition to one for each KiB."""
 
 
 class Received(_receivebuffer.ReceiveBuffer):
@@ -24,7 +24,7 @@ class Received(_receivebuffer.ReceiveBuffer):
     def __init__(self) -> None:
         super().__init__()
         self._size = 0
-        """Bytes since the last head."""
+        """How many bytes have arrived after the last head."""
         self._chunks = 0
         self.has_long_head = False
 

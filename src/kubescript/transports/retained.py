@@ -24,7 +24,7 @@ __all__ = ["LONG_INITIALIZE", "MAX_INITIALIZE", "REQUEST", "Budget", "Kept", "Pa
 # Clients send 200 to 500 bytes. Attack: a caller sends `clientInfo` of 2 MiB in each of 512 sessions, which took a
 # server from 80 to 2,113 MiB and held it for half an hour.
 MAX_INITIALIZE: Final = 16 << 10
-"""Maximum bytes of `initialize`, which the SDK keeps as long as the session."""
+"""The maximum size in bytes of `initialize`, which the SDK keeps as long as the session."""
 LONG_INITIALIZE: Final = (
     f"initialize has more than {MAX_INITIALIZE} bytes, and a server keeps it for the whole session: send fewer "
     "capabilities, and a clientInfo without data: URLs"
@@ -32,14 +32,14 @@ LONG_INITIALIZE: Final = (
 
 _BASE: Final = 32 << 20
 """Bytes of a budget in addition to those of its sessions."""
-# Its tasks and streams, measured as 40 to 50 KiB.
+# A session's tasks and streams, measured as 40 to 50 KiB.
 _SESSION: Final = 64 << 10
 """Bytes of a session in addition to its client's message."""
 REQUEST: Final = 16 << 10
-"""Likewise for a request or an open stream."""
-# The received one, two in the SDK and Starlette, and the decoded one.
+"""Bytes of a request or an open stream in addition to its body."""
+# The received copy, two copies in the SDK and Starlette, and the decoded one.
 _COPIES: Final = 4
-"""Copies of a body."""
+"""How many copies of a body are held."""
 # Attack: a client sends 16 KiB of empty objects, which take 400 KiB.
 _VALUE: Final = 256
 """Bytes that a value takes in addition to its text."""
@@ -69,7 +69,7 @@ class Kept:
     drop: Callable[[], object]
     """Drops the entry; the budget calls it."""
     users: int = 0
-    """The number of its current users; while there are any, it is not dropped."""
+    """The number of its current users; while there are any, the entry is not dropped."""
     is_counted: bool = True
     least: int = 0
     """The part of its size that never shrinks."""
@@ -163,7 +163,7 @@ class Part:
 
     budget: Budget
     length: int
-    """Bytes of its body."""
+    """The size of the request's body in bytes."""
     size: int
     """Bytes that the request counts as."""
     sessions: dict[str, Kept] = field(default_factory=dict)
@@ -205,7 +205,7 @@ class Part:
             yield
 
     def replace(self, handle: str | None) -> None:
-        """Counts this request as the last message of a session in use, in place of the one before."""
+        """Counts this request as the last message of a session in use, in place of the previous one."""
         kept = self.sessions.get(handle or "")
         if kept is not None:
             self.budget.resize(kept, kept.least + self.size)

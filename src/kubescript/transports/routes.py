@@ -37,7 +37,7 @@ _STATUS: Final = {"auth.access": 403, "busy.rate": 429, "config.invalid": 500}
 """HTTP statuses by the error's code; for all others the server is unavailable."""
 # As text, as an event and as bytes to send.
 _COPIES: Final = 3
-"""Copies of an answer that waits for its client."""
+"""How many copies of an answer are held while it waits for its client."""
 _not_served: Final = PlainTextResponse("Not Found: its toolset is not on", 404)
 _long_initialize: Final = JSONResponse(
     {

@@ -31,9 +31,9 @@ THREADS: Final = anyio.CapacityLimiter(4)
 _MINUTE_S: Final = 60.0
 # Attack: a caller sends 1,200 requests of 2 MiB in a minute, as the limit on their number allows.
 _REQUEST: Final = 64 << 10
-"""Bytes of a large request."""
+"""The size of a large request in bytes."""
 _FEWEST: Final = 8 << 20
-"""Bytes that every caller may send in a minute, however few requests the settings allow."""
+"""How many bytes every caller may send in a minute, however few requests the settings allow."""
 
 
 class Share:
@@ -44,10 +44,10 @@ class Share:
         self.requests = rate.Rate(limits.requests_per_minute)
         self.volume = Volume(limits.requests_per_minute)
         self.users = 0
-        """Requests and streams being served."""
+        """How many requests and streams are being served."""
 
     def count(self, length: int) -> None:
-        """Counts a request of `length` bytes. Raises Busy when there are too many requests, or too many bytes of
+        """Counts a request of `length` bytes. Raises Busy when there are too many requests, or too many bytes in
         them."""
         if not self.requests.take(""):
             raise errors.Busy("too many requests in a minute", code="busy.rate")
@@ -96,9 +96,9 @@ class Seat:
         """The budget's entry for each session, by its handle."""
         self._events = stream_events.Events(share.budget)
         self.users = 0
-        """Requests and streams being served."""
+        """How many requests and streams are being served."""
         self.left = time.monotonic()
-        """When the last one ended."""
+        """When the last request or stream ended."""
         self.tenant: backend.Tenant | None = None
         self.is_stateless = limits.stateless
         self._limits = limits
@@ -124,7 +124,7 @@ class Seat:
                 max_request_body_size=body,
             )
         self.plain = manager(stateless, stateless=True, json_response=True, max_request_body_size=body)
-        """For clients that send one request and read one answer."""
+        """Serves clients that send one request and read one answer."""
         self.sse = sse.LegacySse(server, limits.max_sessions, body)
         try:
             async with self.sessions.run(), self.plain.run(), anyio.create_task_group() as tasks:
@@ -154,7 +154,7 @@ class Seat:
 
     @contextlib.contextmanager
     def occupy(self) -> Iterator[None]:
-        """Counts a request of the caller inside the block. Raises AuthError when the seat is revoked inside it."""
+        """Counts a request of the caller inside the block. Raises AuthError when the seat is revoked meanwhile."""
         self.users += 1
         with anyio.CancelScope() as scope:
             self._requests.add(scope)
@@ -181,7 +181,7 @@ class Seat:
             self._tasks.start_soon(self._delete, owner, handle)
 
     async def _delete(self, owner: object, handle: str) -> None:
-        # As its client would: the SDK offers no other way.
+        # The session is ended as its client would end it: the SDK offers no other way.
         headers = [(b"mcp-session-id", handle.encode())]
         scope = {"type": "http", "method": "DELETE", "path": "/", "query_string": b"", "headers": headers}
         try:

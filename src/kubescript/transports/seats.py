@@ -1,8 +1,8 @@
 """One seat for each caller at each endpoint: the caller's MCP server, and the transports that lead to it.
 
-A caller gets a seat with the first request, and loses it after as long without requests as a session may be idle.
-Sessions, streams, events and limits belong to the seat, so one caller's handles mean nothing at another's. One budget
-covers a caller's bytes at all seats together.
+A caller gets a seat with the first request, and loses it once it has sent no requests for as long as a session may be
+idle. Sessions, streams, events and limits belong to the seat, so one caller's handles mean nothing at another's seat.
+One budget covers a caller's bytes at all seats together.
 """
 
 from __future__ import annotations
@@ -42,11 +42,11 @@ class Seats:
         self._most = most
         self._callers = callers
         self._users = 0
-        """Requests and streams of all callers."""
+        """How many requests and streams of all callers are being served."""
         self._max_body = max_body
         self._seats: dict[_Key, Seat] = {}
         self._shares: weakref.WeakValueDictionary[str, Share] = weakref.WeakValueDictionary()
-        """The shares by person; a share lives as long as its person has a seat, or a request that waits for one."""
+        """The shares by person; a share exists as long as its person has a seat, or a request that waits for one."""
         self._opening = anyio.Lock()
         self._tasks: anyio.abc.TaskGroup | None = None
         self._streams: set[anyio.CancelScope] = set()
@@ -175,7 +175,7 @@ class Seats:
         if seat is not None:
             return seat
         async with self._opening:
-            # Again: the rules may have changed while this waited.
+            # The caller is reduced again: the rules may have changed while this waited.
             caller = self._reduce(credential)
             seat = self._open_seat(caller, route)
             return seat or await self._new(caller, route)
@@ -213,7 +213,7 @@ class Seats:
         """Ends the seat that has been idle longest when there are too many. Raises Busy."""
         used = [seat for seat in self._seats.values() if seat.users]
         own = sum(seat.share is share for seat in used)
-        # Dynamic thresholds, as in `take`. Attack: a caller sends tokens with ever other scopes and groups, each of
+        # Dynamic thresholds, as in `take`. Attack: a caller sends tokens with ever-changing scopes and groups, each of
         # which gets its own seat, with a stream on it.
         if own and own >= self._callers - len(used):
             raise errors.Busy("you use too many endpoints, scopes and groups at the same time")

@@ -33,7 +33,7 @@ __all__ = ["Announce", "serve"]
 log = logging.getLogger(__name__)
 
 Announce = Callable[[str], None]
-"""Takes the server's URL as soon as clients can connect; over stdio an empty text."""
+"""Takes the server's URL as soon as clients can connect; over stdio an empty string."""
 
 _Reload = Callable[[config.Settings], Awaitable[None]]
 """Applies other settings from now on. Raises ConfigError, and changes nothing, when they cannot take effect."""
@@ -83,7 +83,7 @@ async def _serve_http(server: backend.Backend, announce: Announce | None, reread
 
     from kubescript.transports import bodies, handshake, http_connections, seats, tls
 
-    # At SIGTERM this feature would break off pending answers; `drain` ends the streams without any.
+    # At SIGTERM this feature would cut off pending answers; `drain` ends the streams that have none.
     sse.AppStatus.enable_automatic_graceful_drain = False
     settings = server.settings
     _check_exposure(settings)
@@ -101,7 +101,7 @@ async def _serve_http(server: backend.Backend, announce: Announce | None, reread
             _build_application(server, seating, url, closing),
             http=protocol,
             ws="none",
-            h11_max_incomplete_event_size=2 * http_connections.MAX_HEAD,  # our limit applies first, and answers 431
+            h11_max_incomplete_event_size=2 * http_connections.MAX_HEAD,  # our limit, with 431, applies first
             backlog=http_connections.BACKLOG,
             log_config=None,
             lifespan="on",  # a server without its seats must end, not look healthy

@@ -81,7 +81,7 @@ class LegacySse:
         self._sessions[session] = counted
         handle = session.encode()
         digest = hashlib.sha256(handle).hexdigest()
-        # A name, not the handle: with that, another client could join the session.
+        # A name, not the handle: with the handle, another client could join the session.
         scope[keys.SESSION] = digest[:16]
         scope["query_string"] = b"session_id=" + handle
         # The stream may end while the message waits for it; by then the client has its 202.
@@ -140,7 +140,7 @@ class _Stream:
         self._send = send
         self._sessions = sessions
         self.session = ""
-        """Empty until the client has been told of it."""
+        """The id of the session; empty until the client has been told of it."""
 
     async def send(self, message: Message) -> None:
         """Passes on a message of the transport."""

@@ -22,7 +22,7 @@ __all__ = ["Status"]
 
 _METRICS_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
 """Prometheus' text format."""
-# Attack: a stranger requests them endlessly, where metrics need no credential.
+# Attack: a stranger requests metrics endlessly, where they need no credential.
 _METRICS_S: Final = 1.0
 """Seconds for which metrics are cached."""
 _READY_S: Final = 5.0

@@ -20,9 +20,9 @@ from kubescript.transports import retained
 __all__ = ["Events", "Sessions"]
 
 _MOST: Final = 256
-"""Maximum events of one seat."""
+"""The maximum number of events of one seat."""
 _MAX_BYTES: Final = 4 << 20
-"""Maximum bytes of these together."""
+"""The maximum size of these events together, in bytes."""
 _EVENT: Final = 1 << 10
 """Bytes of an event in addition to its texts."""
 
@@ -54,7 +54,7 @@ class Events:
         event_id = secrets.token_urlsafe(12)
         # A stream's name is a request's id. Attack: a client sends ids of 2 MiB.
         size = _EVENT + len(text) + len(stream_id)
-        # Without room no client can resume from here, but the stream continues.
+        # If there is no room, no client can resume from here, but the stream continues.
         with contextlib.suppress(errors.Busy):
             kept = self._budget.keep(size, lambda: self._drop(event_id))
             self._events[event_id] = _Event(session, stream_id, text, kept)

@@ -88,7 +88,7 @@ class Certificates:
             raise _unreadable(file) from None
 
     def _find_authorities(self) -> bytes | None:
-        """Returns the same, or None if the file cannot be read, and so vouches for no caller."""
+        """Returns that content, or None if the file cannot be read, and so vouches for no caller."""
         try:
             return self._read_authorities()
         except errors.ConfigError:

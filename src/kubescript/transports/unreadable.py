@@ -16,7 +16,7 @@ __all__ = ["Answering", "Stream", "refusal"]
 _NO_JSON: Final = "json_invalid"
 _NO_UNICODE: Final = "a text has half of a surrogate pair (\\ud800 to \\udfff), which is no character"
 _MAX_DIGITS: Final = 18
-"""Maximum digits of a number that may be an id."""
+"""The maximum number of digits of a number that may be an id."""
 
 
 class Stream:
@@ -98,8 +98,9 @@ def _answer(error: pydantic_core.ValidationError) -> mcp_types.JSONRPCError | No
 
 
 def _parse_error(text: bytes | str, why: str) -> mcp_types.JSONRPCError:
-    # Python's decoder reads some texts that pydantic refuses: half of a surrogate pair, a number of 5,000 digits.
-    # Attack: a client sends bytes in UTF-16, which it would decode although `bodies` has counted few of their values.
+    # Python's decoder reads some strings that pydantic refuses: half of a surrogate pair, a number of 5,000 digits.
+    # Attack: a client sends bytes in UTF-16, which the decoder would accept although `bodies` has counted few of their
+    # values.
     try:
         decoded = text.decode() if isinstance(text, bytes) else text
         message = json.loads(decoded, parse_int=_short)

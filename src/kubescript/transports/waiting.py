@@ -1,5 +1,5 @@
 """The connections that wait for their clients, and the bytes of their requests that are held: those that have waited
-longest, or hold most, are closed first. `http_connections` and `handshake` report when one waits.
+longest, or hold the most, are closed first. `http_connections` and `handshake` report when one waits.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ log = logging.getLogger(__name__)
 
 # Attack: clients send hundreds of large bodies without their last byte.
 _HELD_BYTES: Final = 32 << 20
-"""Bytes of incomplete requests of all connections together."""
+"""How many bytes of incomplete requests all connections together may hold."""
 # The clients control how many connections are closed.
 _LOG_EVERY_S: Final = 60.0
 """Seconds between two log lines about closed connections."""
@@ -29,7 +29,7 @@ class Waits(Protocol):
         """The authenticated sender of a request; empty for a stranger."""
 
     def end(self) -> None:
-        """Ends it at once."""
+        """Ends the connection at once."""
 
 
 class Waiting:
@@ -84,8 +84,8 @@ class Waiting:
             self._end(longest_waiting)
 
     def _find_largest(self) -> Waits:
-        """Returns the connection that holds most, among those of the owner who holds most in total. All strangers count
-        as one owner."""
+        """Returns the connection that holds the most, among those of the owner who holds the most in total. All
+        strangers count as one owner."""
         # Attack: strangers send endless bodies, which would make a caller's slow body the oldest one.
         totals = collections.Counter[str]()
         for connection, size in self._waiting.items():

@@ -1,6 +1,6 @@
 """Messages about a cluster between a script and the host: calls, the headers of their answers, where a script runs.
 
-`protocol` carries them. A worker may be compromised, so the host treats them as hostile.
+`protocol` carries these messages. A worker may be compromised, so the host treats them as hostile.
 """
 
 from __future__ import annotations
@@ -70,9 +70,10 @@ class Report(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A worker's report at the end of its script; the host cannot verify it."""
 
     saw_masks: bool = False
-    """Whether the script received a text with a masked value."""
+    """Whether the script received a string with a masked value."""
 
 
-# Two threads that decode into a type for the first time at once can crash msgspec 0.22, so each is used once here.
+# Two threads that decode into a type simultaneously for the first time can crash msgspec 0.22, so each type is used
+# once here.
 for _type in (Call, BATCH, Reply, Parameters, Report):
     msgspec.json.Decoder(_type)

@@ -1,7 +1,7 @@
 """Questions to the masking process about objects, and its answers: what may pass of an object, what a write changes.
 
-They travel in the `program` of a body (kubescript_masking/wire/masking.py). The process reads hostile bytes, so the
-host treats its answers as hostile too.
+The questions travel in the `program` of a body (kubescript_masking/wire/masking.py). The process reads hostile bytes,
+so the host treats its answers as hostile too.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ __all__ = [
 ]
 
 MAX_ROWS: Final = 20_000
-"""Most fields that one write may change."""
+"""How many fields one write may change."""
 MAX_CHANGES: Final = 8 * protocol.MIB
-"""Most bytes of a `Changes` as JSON."""
+"""The maximum size of a `Changes` as JSON, in bytes."""
 MAX_UNDO: Final = 256 * protocol.KIB
-"""Most characters of its `undo` patch."""
+"""The maximum number of characters of the `undo` patch in a `Changes`."""
 
 
 class Expression(msgspec.Struct, frozen=True):
@@ -43,7 +43,7 @@ class Expression(msgspec.Struct, frozen=True):
 
     id: str
     expression: str
-    """Over `object`, `oldObject` and `request`, as in a ValidatingAdmissionPolicy."""
+    """An expression over `object`, `oldObject` and `request`, as in a ValidatingAdmissionPolicy."""
     message: str = ""
 
 
@@ -90,7 +90,7 @@ class Comparison(msgspec.Struct, frozen=True):
     masked: bool = True
     """Whether values are masked. The operator may have turned masking off."""
     user: UserInfo | None = None
-    """The user who makes the change, where authenticated."""
+    """The user who makes the change, if authenticated."""
 
 
 class Order(msgspec.Struct, frozen=True):
@@ -116,7 +116,7 @@ class Row(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields
     new: str | None = None
     """None: the field is removed."""
     by_server: bool = False
-    """Whether the request does not name it: a default, or an admission plugin's change."""
+    """Whether the request does not name the field: a default, or an admission plugin's change."""
     masked: bool = False
     """Whether a mask replaces part of a value."""
 
@@ -125,14 +125,14 @@ class State(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fiel
     """An object's state, as far as rules about removals need it. None: unknown, or the kind has no such state."""
 
     running: bool | None = None
-    """Whether removing it interrupts something: a running pod, a workload with ready replicas, an unfinished Job, a
-    bound claim."""
+    """Whether removing the object interrupts something: a running pod, a workload with ready replicas, an unfinished
+    Job, a bound claim."""
     healthy: bool | None = None
-    """Whether it is in its desired state."""
+    """Whether the object is in its desired state."""
     terminating: bool = False
-    """Whether it is being deleted already."""
+    """Whether the object is already being deleted."""
     owner: str = ""
-    """Its controller: `ReplicaSet/web-7d4b9c6f5`."""
+    """The object's controller: `ReplicaSet/web-7d4b9c6f5`."""
 
 
 class Facts(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
@@ -173,7 +173,7 @@ class Changes(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fi
     undo: str = ""
     """A JSON patch that reverses the changes; empty where none exists, or where it would reveal masked values."""
     risks: tuple[str, ...] = ()
-    """Its new `RISKS`, sorted."""
+    """The `RISKS` that the request introduces, sorted."""
     objections: tuple[Objection, ...] = ()
 
 

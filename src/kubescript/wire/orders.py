@@ -24,7 +24,7 @@ REFUSED: Final = 3
 
 _LENGTH: Final = struct.Struct("<I")
 _MAX: Final = 4 << 20
-"""Most bytes of a message: a clouds.yaml, or a command line, takes a few thousand."""
+"""The maximum size of a message in bytes; a clouds.yaml, or a command line, takes a few thousand."""
 _DESCRIPTORS: Final = 4
 
 
@@ -32,7 +32,7 @@ class OpenShiftOrder(msgspec.Struct, frozen=True):
     """One command line of `oc`."""
 
     arguments: list[str]
-    """Without the program's name."""
+    """The arguments, without the program's name."""
     binary: str
     """The program's path."""
     namespace: str
@@ -43,17 +43,17 @@ class OpenStackOrder(msgspec.Struct, frozen=True):
     """One command line of `openstack`."""
 
     arguments: list[str]
-    """Without the program's name."""
+    """The arguments, without the program's name."""
     clouds: str
     """Text of a clouds.yaml."""
     secure: str
-    """Text of a secure.yaml; empty without one."""
+    """Text of a secure.yaml; empty if there is none."""
     cloud: str
     """The entry in clouds.yaml."""
     microversions: dict[str, str]
     """Defaults of options, by the parameter that they set: {"os_compute_api_version": "2.96"}."""
     allowed: list[str]
-    """First words of extra commands that the operator declares to be reads."""
+    """First words of extra commands that the operator declares to be read-only."""
     allow_write: bool
     readable: list[str]
     """CA files, and the certificate and key of the credentials."""
@@ -100,6 +100,7 @@ def receive(sock: socket.socket, shape: type[T]) -> tuple[T, list[int]]:
     return msgspec.json.decode(payload, type=shape), descriptors
 
 
-# Two threads that decode into a type for the first time at once can crash msgspec 0.22, so each is used once here.
+# Two threads that decode into a type simultaneously for the first time can crash msgspec 0.22, so each type is used
+# once here.
 for _type in (OpenShiftOrder, OpenStackOrder, Confined):
     msgspec.json.Decoder(_type)

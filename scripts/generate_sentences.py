@@ -30,6 +30,7 @@ SPEAKING: Final = (
     *(GUEST / "sdk").rglob("*.py"),
     *(SANDBOX / "guest").rglob("*.py"),
     *(SANDBOX / "language").rglob("*.py"),
+    *(SANDBOX / "library").rglob("*.py"),
     *(PACKAGE / "request").rglob("*.py"),
     *(PACKAGE / "broker").rglob("*.py"),
 )
@@ -107,7 +108,7 @@ def _globals() -> Iterator[str]:
 
 def _classes() -> Iterator[str]:
     """Yields the names of the classes that an error may name."""
-    for folder in (GUEST, SANDBOX / "guest", SANDBOX / "language"):
+    for folder in (GUEST, SANDBOX / "guest", SANDBOX / "language", SANDBOX / "library"):
         for file in folder.rglob("*.py"):
             tree = ast.parse(file.read_text())
             yield from (node.name for node in ast.walk(tree) if isinstance(node, ast.ClassDef))

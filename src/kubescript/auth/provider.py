@@ -111,7 +111,7 @@ class Provider:
 
 def tls_context(ca_file: Path | None) -> ssl.SSLContext:
     """Returns a context that verifies servers with these CAs, or the system's. Raises ConfigError."""
-    # Only the setting is used: REQUESTS_CA_BUNDLE and SSL_CERT_FILE never are.
+    # REQUESTS_CA_BUNDLE is never used. Without the setting, SSL_CERT_FILE replaces the system's CAs.
     try:
         return ssl.create_default_context(cafile=ca_file)
     except (OSError, ValueError):

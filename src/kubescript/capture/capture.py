@@ -1,10 +1,10 @@
-"""Saves a cluster to disk, so that `cluster.snapshot` can serve it later. Called by `kubescript snapshot OUT`.
+"""Saves a cluster to disk, so that `snapshot.snapshot` can serve it later. Called by `kubescript snapshot OUT`.
 
 Everything is read through the broker, as a script reads it: objects that the policy denies are never written, those
 that it serves as metadata are saved as metadata, objects that RBAC refuses are recorded as missing, and redaction
 applies. The folder appears at OUT complete or not at all.
 
-`cluster.saved_cluster` describes the format.
+`snapshot.saved_cluster` describes the format.
 """
 
 from __future__ import annotations

@@ -78,7 +78,7 @@ class _Log:
 
     @property
     def file(self) -> tuple[str, ...]:
-        """The log's file in the snapshot; see `cluster.saved_cluster`."""
+        """The log's file in the snapshot; see `snapshot.saved_cluster`."""
         ending = ".previous.log" if self.previous else ".log"
         name = f"{self.container}{ending}"
         return ("logs", self.namespace, self.pod, name)

@@ -187,8 +187,8 @@ def _program() -> tuple[str, ...]:
     started = Path(sys.argv[0])
     installed = Path(sys.executable).with_name("kubescript")
     for path in (started, installed):
-        is_program = path.is_file() and os.access(path, os.X_OK)
-        if path.name == "kubescript" and is_program:
+        # The name first: asking about a file in an unsearchable folder raises an error.
+        if path.name == "kubescript" and path.is_file() and os.access(path, os.X_OK):
             return (str(path.absolute()),)
     return (sys.executable, "-m", "kubescript")
 

@@ -59,7 +59,7 @@ def load() -> Classification:
     data = tomllib.loads(_FILE.read_text("utf-8"))
     reads = _names(data["reads"])
     writes = _names(data["writes"])
-    # The gate lets no POST pass without `allow_write`.
+    # The gate lets no POST but the one for a token pass without `allow_write`.
     writes |= _names(data["reads_by_post"])
     withheld: dict[str, str] = {}
     for section, why in _WITHHELD.items():

@@ -119,8 +119,7 @@ class Document:
             new = self._texts.text(content, self._depth + 1, hits)
         if not kind:
             return new
-        is_partly_masked = new is not content or placeholders.PLACEHOLDER.search(content) is not None
-        if is_file and is_partly_masked:
+        if is_file and (new is not content or placeholders.PLACEHOLDER.search(content) is not None):
             return self._mask_rest(new, kind, content)
         bare = content.rstrip(b"\r\n")
         line_end = content[len(bare) :]

@@ -193,7 +193,8 @@ def _may_be_zlib(data: bytes) -> bool:
 
 def _unpack(data: bytes, form: str) -> _Unfolded | None:
     """Returns the unpacked text, and its form; None when it holds no text."""
-    # Attack: an attacker packs a gigabyte of zeros into a few kilobytes. It is not unpacked into memory, but masked.
+    # Attack: an attacker packs a gigabyte of zeros into a megabyte. At most `_MAX_BYTES` are unpacked; a value with
+    # more is masked as a whole.
     unpacker = zlib.decompressobj(_PACKED[form])
     try:
         text = unpacker.decompress(data, _MAX_BYTES)

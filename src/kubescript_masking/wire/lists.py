@@ -12,7 +12,7 @@ from typing import Final, Generic, TypeVar
 
 import msgspec
 
-__all__ = ["ITEMS", "UNREADABLE", "Cutter", "FlawError", "TooLargeError"]
+__all__ = ["ITEMS", "UNREADABLE", "Cutter", "FlawError", "ReasonError", "TooLargeError"]
 
 _MAX_LIST: Final = 128 * 1024 * 1024
 """Most bytes held of a list whose items cannot be cut out."""

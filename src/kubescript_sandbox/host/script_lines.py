@@ -42,7 +42,8 @@ def _line(frame: protocol.Frame, text: str, script: str) -> str:
         shown = text[:_WIDTH] + "\u2026"
     # Attack: a worker reports a function name that is an instruction from a pod.
     function = frame.function
-    is_of_script = function.startswith("<") or function in script
-    is_known = is_of_script and _FUNCTION.fullmatch(function) is not None
+    # First its form, which bounds its length.
+    is_name = _FUNCTION.fullmatch(function) is not None
+    is_known = is_name and (function.startswith("<") or function in script)
     where = f" in {function}" if is_known else ""
     return f"line {frame.line}{where}: `{shown}`"

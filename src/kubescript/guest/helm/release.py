@@ -255,7 +255,7 @@ def _write_tables(k8s: client.K8s, release: storage.Release) -> str:
         by_kind[kind].append(row)
     parts = [f"==> {line(kind)}\n{_table(rows)}" for kind, rows in by_kind.items()]
     if len(references) > _MAX_OBJECTS:
-        parts.append(f"({len(references) - _MAX} more objects)")
+        parts.append(f"({len(references) - _MAX_OBJECTS} more objects)")
     return "\n\n".join(parts) or "none"
 
 

@@ -258,7 +258,7 @@ def _add_event(group: _Warning, event: Object) -> None:
     series = event.get("series") or {}
     # The API server merges equal events and counts them.
     group.count += series.get("count") or event.get("count") or 1
-    # RFC 3339 texts in UTC sort chronologically.
+    # RFC 3339 texts in UTC sort chronologically, to the second.
     last = series.get("lastObservedTime") or event.get("lastTimestamp") or event.get("eventTime") or ""
     if last >= group.last:
         group.last = last

@@ -93,7 +93,7 @@ def _is_broken_pod(row: Cells) -> bool:
 
 
 def _is_partly_ready(row: Cells) -> bool:
-    """Says whether the column Ready is a share such as `1/2`."""
+    """Says whether the column Ready is a share below the whole, such as `1/2`."""
     ready = str(row.get("Ready"))
     share = _SHARE.fullmatch(ready)
     if share is None:

@@ -40,7 +40,7 @@ class Parallel:
             raise TypeError(f"k8s.parallel has no option {min(unknown)!r}; write {_EXAMPLE}")
         works = _works(given)
         by_name = isinstance(works, dict)
-        values = works.values() if by_name else works
+        values = list(works.values() if by_name else works)
         tasks = [_task(value) for value in values]
         outcomes = self._relay.run(tasks, _check)
         results = [_keep_result(*each, keep=return_exceptions) for each in outcomes]
@@ -57,8 +57,8 @@ def _keep_result(value: Any, error: Exception | None, *, keep: bool = True) -> A
     if error is None:
         return value
     # An exception that is not a failed call or a used-up budget is a mistake in the script.
-    used_up = getattr(error, "code", "") in {"limit.calls", "limit.bytes"}
-    if keep and (used_up or isinstance(error, exceptions.ApiException)):
+    is_failed_call = isinstance(error, exceptions.ApiException)
+    if keep and (is_failed_call or getattr(error, "code", "") in {"limit.calls", "limit.bytes"}):
         return error
     raise error
 

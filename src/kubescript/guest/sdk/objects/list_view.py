@@ -117,8 +117,7 @@ class ListView(base_view.BaseView):
 
     def count(self, value: Any) -> int:
         """How many elements equal `value`."""
-        equal = [element for element in self if element == value]
-        return len(equal)
+        return sum(1 for element in self if element == value)
 
     def __getattr__(self, name: str) -> Any:
         # A script that forgets the loop reads a field of the list.

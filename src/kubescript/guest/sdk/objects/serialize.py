@@ -304,8 +304,13 @@ def _sort(values: Any) -> list[Any]:
 
 def key_text(key: Any) -> str:
     """Returns a dict key as JSON text."""
-    while isinstance(key, enum.Enum):
-        key = key.value
+    if isinstance(key, enum.Enum):
+        # Not a loop: an enum whose value is itself ends in a RecursionError.
+        return key_text(key.value)
+    return _plain_key_text(key)
+
+
+def _plain_key_text(key: Any) -> str:
     if isinstance(key, str):
         return str.__str__(key)
     if isinstance(key, bytes):

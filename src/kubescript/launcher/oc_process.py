@@ -66,7 +66,7 @@ def run(descriptor: int, confinement: lockdown.Confinement, inherited: tuple[pro
     order, outputs = orders.receive(sock, orders.OpenShiftOrder)
     layers = inherited + lockdown.apply(_network_steps(), confinement)
     secret = secrets.token_hex(16)
-    # Created here and handed to the host. Where this machine permits it, this is in a network namespace that nothing leads
+    # Created here and handed to the host; where this machine permits it, in a network namespace that nothing leads
     # out of.
     listener = socket.create_server((_draw_address(), 0), backlog=_BACKLOG)
     host, port = listener.getsockname()

@@ -20,7 +20,7 @@ _ACRONYMS: Final = frozenset({"API", "URL", "UID", "GUID"})
 # Splits camel case: `podIPs` into pod, IPs; `HTTPGet` into HTTP, Get.
 _WORD: Final = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|-+")
 _LETTERS: Final = re.compile(r"[^\W\d_-]+(-+[^\W\d_-]+)*")
-# Values further below are written in one line, since each level is a call within a call.
+# Values nested more deeply are written on one line, since each level is a call within a call.
 MAX_DEPTH: Final = 32
 
 

@@ -91,7 +91,7 @@ def plain(value: Any) -> Any:
 
 
 def describe_failure(error: Exception) -> str:
-    """Returns a note in place of what could not be read."""
+    """Returns a note that stands for what could not be read."""
     return messages.text("describe_not_read", reason=reason(error))
 
 

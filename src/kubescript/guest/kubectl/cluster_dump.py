@@ -25,7 +25,7 @@ Row = tuple[Any, ...]
 Lines = Callable[[Iterable[Object]], list[str]]
 """Returns the lines of a section: its title, then its rows."""
 
-# A whole cluster on one page: how many rows a section may have, and how many pod states a row counts.
+# To fit a whole cluster on one page: how many rows a section may have, and how many pod states a row counts.
 _MOST_ROWS: Final = 30
 _MOST_STATES: Final = 8
 _WARNINGS: Final = "type=Warning"
@@ -132,7 +132,7 @@ def _write_rows(rows: Sequence[Row]) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class _Count:
-    """Functions that read a workload's wanted and ready numbers of pods."""
+    """Functions that read how many pods a workload wants, and how many of them are ready."""
 
     wanted: Callable[[Object], int]
     there: Callable[[Object], int]
@@ -258,7 +258,7 @@ def _add_event(group: _Warning, event: Object) -> None:
     series = event.get("series") or {}
     # The API server merges equal events and counts them.
     group.count += series.get("count") or event.get("count") or 1
-    # RFC 3339 texts in UTC sort chronologically.
+    # RFC 3339 timestamps in UTC sort chronologically as strings.
     last = series.get("lastObservedTime") or event.get("lastTimestamp") or event.get("eventTime") or ""
     if last >= group.last:
         group.last = last

@@ -13,7 +13,7 @@ _FOLLOWED: Final = frozenset({"deployments", "statefulsets", "daemonsets"})
 
 
 def script(applied: plan.Plan, seconds: float) -> str:
-    """Returns the script that follows rollouts for `seconds`; empty when the plan started none."""
+    """Returns the script that follows rollouts for `seconds`; an empty string if the plan started none."""
     begun = [step for step in applied.steps if _begins_rollout(step)]
     if not begun or not seconds:
         return ""

@@ -26,9 +26,9 @@ class Classification:
 
     reads: frozenset[str]
     writes: frozenset[str]
-    """Including those that read by POST."""
+    """The commands that write, including those that read by POST."""
     withheld: Mapping[str, str]
-    """Why no setting allows a command, by its name."""
+    """The reason why no setting allows a command, by the command's name."""
     options: Mapping[str, frozenset[str]]
     """The options of a command that no setting allows, by the command's name."""
 
@@ -41,7 +41,8 @@ class Classification:
         commands that the operator allows."""
         if name in self.withheld:
             return f"`{name}` is refused: {self.withheld[name]}, and no setting allows that."
-        # With blanks, so that `server list` does not allow `server listen`.
+        # The words are followed by a space when they are compared, so that `server list` does not allow `server
+        # listen`.
         beginnings = tuple(f"{words} " for words in allowed)
         is_allowed = f"{name} ".startswith(beginnings)
         if name in self.reads or is_allowed:
@@ -59,7 +60,7 @@ def load() -> Classification:
     data = tomllib.loads(_FILE.read_text("utf-8"))
     reads = _names(data["reads"])
     writes = _names(data["writes"])
-    # The gate lets no POST pass without `allow_write`.
+    # Without `allow_write`, the gate lets no POST pass.
     writes |= _names(data["reads_by_post"])
     withheld: dict[str, str] = {}
     for section, why in _WITHHELD.items():

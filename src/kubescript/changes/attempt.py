@@ -114,7 +114,7 @@ def find_message(text: str) -> str:
 
 
 def find_warnings(response: types.Response) -> list[str]:
-    """Returns the texts of an answer's warnings, unique and cleaned for display."""
+    """Returns an answer's warnings, without duplicates and cleaned for display."""
     header = response.headers.get("warning", "")
     texts = [text.replace('\\"', '"') for text in _WARNING.findall(header)]
     if not texts:

@@ -1,4 +1,4 @@
-"""A plan's rollouts, followed by one of our scripts in the sandbox."""
+"""A plan's rollouts, followed by one of kubescript's scripts in the sandbox."""
 
 from __future__ import annotations
 

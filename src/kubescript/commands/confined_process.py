@@ -252,7 +252,7 @@ def _await_confinement(worker: spawner.Worker, held: contextlib.ExitStack, *, st
 def _check(found: tuple[protocol.Layer, ...], *, strict: bool) -> None:
     """Raises WorkerError if a required layer is missing; warns about any other missing layer."""
     lacking = layers.missing(found, layers.COMMANDS)
-    # Without `egress` `oc` never runs: it could reach every server that this machine reaches.
+    # Without `egress`, `oc` never runs: it could reach every server that this machine can reach.
     lacks_egress = any(layer.name == "egress" and not layer.active for layer in found)
     if lacks_egress:
         lacking = ("egress", *lacking)

@@ -41,8 +41,7 @@ class Classification:
         commands that the operator allows."""
         if name in self.withheld:
             return f"`{name}` is refused: {self.withheld[name]}, and no setting allows that."
-        # The words are followed by a space when they are compared, so that `server list` does not allow `server
-        # listen`.
+        # The words are compared with a space after them, so that `server list` does not allow `server listen`.
         beginnings = tuple(f"{words} " for words in allowed)
         is_allowed = f"{name} ".startswith(beginnings)
         if name in self.reads or is_allowed:

@@ -22,7 +22,7 @@ class Decision(msgspec.Struct, frozen=True):
     """One person's answer."""
 
     approver: str
-    """Such as `uid 1000 (alice)` or `client inspector, session 1f3a`."""
+    """The person, such as `uid 1000 (alice)` or `client inspector, session 1f3a`."""
     channel: Literal["elicitation", "page", "terminal", "argument"]
     approves: bool
     hash: str

@@ -156,7 +156,7 @@ _WORKLOADS: Final[Mapping[str, _Count]] = {
     "statefulsets": _Count(_replicas, _status("readyReplicas")),
     "daemonsets": _Count(_status("desiredNumberScheduled"), _status("numberReady")),
 }
-"""Resource names → counts."""
+"""Maps the names of resources to their counts."""
 
 
 def is_as_wanted(what: str, workload: Object) -> bool:

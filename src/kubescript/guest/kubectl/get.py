@@ -266,7 +266,7 @@ def explain_withheld(scope: Scope, rule: str) -> str:
 
 
 def _states(found: Listing) -> list[str]:
-    """Returns each row's state; empty if there is no column for it."""
+    """Returns each row's state; an empty list if there is no column for it."""
     titles = [column.name for column in found.columns]
     if _COUNTED not in titles:
         return []

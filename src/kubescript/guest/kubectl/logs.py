@@ -226,7 +226,7 @@ def _containers(spec: Object) -> Iterator[tuple[str, str]]:
 
 
 def _find_status(pod_status: Object, container: str) -> Object:
-    """Returns a container's status; empty if it has none yet."""
+    """Returns a container's status; an empty object if it has none yet."""
     for kind in _STATUSES:
         for each in pod_status.get(kind) or ():
             if each["name"] == container:
@@ -242,7 +242,8 @@ def _reason(state: Object) -> str:
 
 
 def _hint_at_blocker(pod_status: Object) -> str:
-    """Returns the init container that the pod's containers wait for, as an argument; empty if there is none."""
+    """Returns the init container that the pod's containers wait for, as an argument; an empty string if there is
+    none."""
     for each in pod_status.get("initContainerStatuses") or ():
         state = each.get("state", {})
         ended = state.get("terminated") or {}

@@ -13,12 +13,13 @@ from kubescript.guest.tool_errors import ToolError
 
 __all__ = ["MOST_WATCHES", "SPARE_S", "Progress", "Target", "follow", "watch_changes"]
 
-# Seconds of one watch. A connection that a firewall has dropped delivers nothing, which is noticed after this time.
+# How many seconds one watch lasts. A connection that a firewall has dropped delivers nothing, which is noticed after
+# this time.
 _WINDOW_S: Final = 60
 # The largest part of the script's time for one watch: with several clusters, the host ends a call after half of that
 # time.
 _SHARE: Final = 0.45
-# Seconds reserved for the script to report the change's progress.
+# How many seconds are reserved for the script to report the change's progress.
 SPARE_S: Final = 2
 # How many watches one change may take. The longest wait takes 30 watches of a minute each; a server that ends each
 # watch at once causes more.

@@ -42,7 +42,7 @@ class _Usage(NamedTuple):
     cpu: int
     """Billionths of a core, as in metrics-server's answers."""
     memory: int
-    """Bytes."""
+    """Memory in bytes."""
 
     @property
     def cells(self) -> tuple[str, str]:

@@ -22,7 +22,7 @@ from kubescript.wire import messages
 __all__ = ["plan_rollouts"]
 
 _TURN_S: Final = 5
-"""Seconds of one turn if there are several workloads."""
+"""How many seconds one turn lasts if there are several workloads."""
 _STUCK: Final = "tool.rollout_stuck"
 _GONE: Final = "it is not there any more"
 

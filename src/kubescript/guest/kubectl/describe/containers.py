@@ -355,7 +355,7 @@ def _pod_field(pod: Object | None, path: str) -> str:
 
 def _amount(reference: Object, container: Object) -> str:
     """Returns a container's own request or limit in units of the divisor, rounded up."""
-    # Such as limits.cpu.
+    # The resource is such as limits.cpu.
     kind, _, resource = texts.text(reference.get("resource")).partition(".")
     all_resources = container.get("resources") or {}
     amounts = all_resources.get(kind) or {}

@@ -15,7 +15,7 @@ __all__ = ["write"]
 _LEFT_OUT: Final = frozenset(
     {"annotations", "generation", "labels", "managedFields", "name", "namespace", "resourceVersion", "selfLink", "uid"}
 )
-# As in kubectl, these are written in capitals wherever they are a word of a name.
+# As in kubectl, these words are written in capitals wherever they are part of a name.
 _ACRONYMS: Final = frozenset({"API", "URL", "UID", "GUID"})
 # Splits camel case: `podIPs` into pod, IPs; `HTTPGet` into HTTP, Get.
 _WORD: Final = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|-+")

@@ -52,7 +52,7 @@ class Subject:
         return texts.text(self.metadata.get("namespace"))
 
     def get_list(self, name: str) -> list[texts.Object]:
-        """Returns a related list; empty if reading it failed."""
+        """Returns a related list; an empty list if reading it has failed."""
         found = self.beside.get(name)
         if not isinstance(found, list):
             return []

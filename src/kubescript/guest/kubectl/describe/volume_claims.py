@@ -79,7 +79,7 @@ def persistent_volume(about: Subject, out: Writer) -> None:
 
 
 def _claim(spec: Object) -> str:
-    """Returns the claim that a volume is bound to; empty if it is free."""
+    """Returns the claim that a volume is bound to; an empty string if it is free."""
     claim = spec.get("claimRef")
     if not claim:
         return ""

@@ -197,7 +197,7 @@ def _count_restarts(statuses: list[Json]) -> int:
 
 
 def _find_last_end(statuses: list[Json]) -> str:
-    """Returns when one of the containers ended for the last time; empty if none was restarted."""
+    """Returns when one of the containers ended for the last time; an empty string if none was restarted."""
     ends = [cells.at(each, "lastState.terminated.finishedAt", "") for each in statuses]
     stamps = map(str, ends)
     # RFC 3339 timestamps in UTC sort chronologically as strings.

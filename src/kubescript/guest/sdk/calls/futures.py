@@ -145,7 +145,7 @@ class Executor:
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future:
         """Submit fn(*args, **kwargs)."""
-        # `partial` rejects a value that cannot be called here already, at the script's own line.
+        # Here already, at the script's own line, `partial` rejects a value that cannot be called.
         task = functools.partial(fn, *args, **kwargs)
         return later(self._link, task)
 

@@ -23,7 +23,7 @@ __all__ = ["DEFAULT_SECONDS", "Watch", "events"]
 # The default is small because a script's own time is short.
 DEFAULT_SECONDS: Final = 5
 _SPARE_SECONDS: Final = 2
-"""Seconds left to a script after its longest watch."""
+"""How many seconds are left to a script after its longest watch."""
 
 
 def events(session: sessions.Session, call: Call, shape: schemas.Shape) -> Iterator[dict[str, Any]]:

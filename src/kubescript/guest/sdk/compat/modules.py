@@ -100,7 +100,7 @@ class Advised(dict[str, object]):
         self._advice = advice
 
     def advice(self, name: str) -> str:
-        """Returns what to write instead of a member; empty for a name without a hint."""
+        """Returns what to write instead of a member; an empty string for a name without a hint."""
         return self._advice.get(name, "")
 
 

@@ -1,5 +1,5 @@
-"""Provides `k8s.dynamic()`, which reaches any kind, built in or custom: `k8s.dynamic().resources.get(api_version="v1",
-kind="Pod").get(namespace="shop")`.
+"""Provides `k8s.dynamic()`, which reaches any kind, built in or custom:
+`k8s.dynamic().resources.get(api_version="v1", kind="Pod").get(namespace="shop")`.
 
 Its names and its behaviour follow the official DynamicClient. In addition, resources can be named as in kubectl.
 """
@@ -176,7 +176,7 @@ class DynamicClient:
         return self._resolve(resource).delete(name, namespace, **options)
 
     def _resolve(self, resource: str | resources.Resource) -> resources.Resource:
-        """Returns the resource with a name; a resource is returned unchanged."""
+        """Returns the resource of this name; if it is given a resource, returns it unchanged."""
         if isinstance(resource, resources.Resource):
             return resource
         return self.resource(resource)

@@ -45,8 +45,7 @@ REFERENCES: Final = frozenset({"ownerReferences", "involvedObject", "regarding",
 NOISE: Final = frozenset({
     "annotations", "creationTimestamp", "labels", "loadBalancer", "resources", "securityContext", "status", "strategy",
 })  # fmt: skip
-"""Fields that mean nothing when empty. Other fields mean something even when empty: `emptyDir: {}`, `podSelector:
-{}`."""
+"""Fields that mean nothing when empty. Others mean something even when empty: `emptyDir: {}`, `podSelector: {}`."""
 # This annotation's value is a second copy of the whole object.
 LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
 

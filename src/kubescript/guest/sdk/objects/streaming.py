@@ -1,8 +1,9 @@
 """Provides `Arrival`, a list's body while it arrives, with the lists and loops that can still read its items, and
 `Splitter`, which cuts the body into items. session.py creates an arrival, list_objects.py reads from it.
 
-A list that the script holds is kept whole. If the script only loops over a list, `for node in
-k8s.coreV1().list_node():`, items that the loop has passed are freed, and the body is stopped if the loop ends early.
+A list that the script holds is kept whole. If the script only loops over a list,
+`for node in k8s.coreV1().list_node():`, items that the loop has passed are freed, and the body is stopped if the loop
+ends early.
 """
 
 from __future__ import annotations

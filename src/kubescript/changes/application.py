@@ -1,7 +1,7 @@
-"""The application of an approved plan: exactly its requests, in order, each on the object that was shown.
+"""The application of an approved plan: exactly its requests are sent, in order, each for the object that was shown.
 
 Every step is written to the store before and after it is sent. A server that takes over a dead server's plan finds out
-what was carried out, and neither loses nor repeats a request.
+which requests were carried out, and neither loses nor repeats one.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ _LEASE_S: Final = 60.0
 _TRIES: Final = 5
 """How often a step is tried again if its object has a new version but the effect is the same."""
 _SHOWN: Final = 5
-"""Most fields that are listed for a request whose effect has changed."""
-# Attack: a value of megabytes would be in the store, the log and on each page.
+"""How many fields are listed for a request whose effect has changed."""
+# Attack: a value of several megabytes would be in the store, in the log and on each page.
 _MAX_SHOWN: Final = 200
 _DOUBTFUL: Final = frozenset({"sending", "unknown"})
 _LOST: Final = frozenset({"plan.decided", "plan.store"})
@@ -52,11 +52,11 @@ _NOT_SENT: Final = record.Application()
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """One cluster, as needed by its plans."""
+    """One cluster, with what its plans need."""
 
     writer: writer.Writer
     policy: str
-    """Digest of the current settings for writes."""
+    """The digest of the current settings for writes."""
     identity: planner.Identify
 
 
@@ -87,18 +87,18 @@ class Applier:
     ) -> record.Record:
         """Applies an approved plan, or continues one whose server died. The record contains the result.
 
-        Raises KubescriptError when it cannot be applied here: it is not approved, another server applies it, its
-        cluster is not this server's or does not answer, or store or audit cannot be written. A later call may then
-        continue.
+        Raises KubescriptError if the plan cannot be applied here: it is not approved, another server is applying it,
+        its cluster is not this server's or does not answer, or the store or the audit cannot be written. A later call
+        may then continue it.
         """
         found = self._plans.get(plan_id)
         own = operation.Operation(journal=journal, cancellation=cancel or cancellation.Cancellation())
-        # Before the claim, so that a plan for another server's cluster is left to that server.
+        # The cluster is checked before the claim, so that a plan for another server's cluster is left to that server.
         target = self._target(found.plan)
         _check_cluster(target, found.plan, own)
         if found.state != "applying":
             _check_policy(target, found.plan)
-        # A name for this claim alone: the same server may take over from one of its stalled threads.
+        # The name is for this claim alone: the same server may take over from one of its own stalled threads.
         owner = f"{socket.gethostname()}:{os.getpid()}:{uuid.uuid4().hex[:8]}"
         taken = self._plans.claim(plan_id, owner, _LEASE_S)
         work = _Work(self._plans, owner, taken, own)
@@ -153,7 +153,7 @@ class _Work:
 
     def find_out(self, cluster: writer.Writer) -> None:
         """Finds out whether the requests that a dead server had marked were carried out. Raises ClusterError,
-        AuditError, PlanError; it can then be called again."""
+        AuditError or PlanError; this method can then be called again."""
         for index, step in enumerate(self._plan.steps):
             last = self._done[index]
             if last.state not in _DOUBTFUL:
@@ -172,7 +172,7 @@ class _Work:
             self._check(cluster, report)
         for index, step in enumerate(self._plan.steps):
             last = self._done[index]
-            # The dead server was about to stop, or the outcome is unknown.
+            # Either the dead server was about to stop, or the outcome is unknown.
             if last.state in {"failed", "unknown"}:
                 raise errors.PlanError(f"{step.what}: {last.text}")
             _tell(report, index, count, step.what)
@@ -192,10 +192,11 @@ class _Work:
         return f"{count} of {len(self._done)} changes were made{doubts}"
 
     def end(self, state: Literal["applied", "stopped"], text: str, on_end: End) -> record.Record:
-        """Ends the application, with a text for a person. Raises PlanError with that text when the store cannot keep
+        """Ends the application, with a text for a person. Raises PlanError with that text if the store cannot keep
         it."""
         ended = msgspec.structs.replace(self._taken, state=state, steps=tuple(self._done), text=text)
-        # Before the store: a server that dies in between leaves two records of the end, rather than none.
+        # The end is recorded before it is stored: a server that dies in between then leaves two records of the end
+        # rather than none.
         try:
             on_end(ended)
         except errors.AuditError as error:
@@ -208,13 +209,13 @@ class _Work:
         return ended
 
     def _check(self, cluster: writer.Writer, report: Report) -> None:
-        """Raises KubescriptError unless each step still does what was shown. Nothing has been sent by then."""
+        """Raises KubescriptError unless each step still does what was shown. At this point, nothing has been sent."""
         count = len(self._plan.steps)
         for index, step in enumerate(self._plan.steps):
             _tell(report, 0, count, f"looking at {step.target} again")
             call = self._call(step)
             self._try_step(cluster, index, step, call)
-            # The mark renews the lease, which the checks of many steps may outlast.
+            # The mark renews the lease, which may be shorter than the checks of many steps.
             self._mark(index, _NOT_SENT)
 
     def _apply(self, cluster: writer.Writer, index: int, step: plan.Step) -> None:
@@ -241,7 +242,7 @@ class _Work:
         return tried.changes
 
     def _current(self, cluster: writer.Writer, call: request.Request) -> request.Request:
-        """Returns a request that names a version, with the current version instead."""
+        """Returns a request that names a version, but with the current version."""
         if not call.name or not requests.names_version(call):
             return call
         # The object's status may have changed since the script read it, or the previous step may have changed other
@@ -254,13 +255,13 @@ class _Work:
     def _send_step(
         self, cluster: writer.Writer, index: int, step: plan.Step, call: request.Request, version: str
     ) -> bool:
-        """Sends a step. Returns False when its object has just got a new version. Raises KubescriptError."""
+        """Sends a step. Returns False if the object has just been given a new version. Raises KubescriptError."""
         sending = record.Application("sending", call.audit_id, version)
         self._mark(index, sending)
         try:
             sent = cluster.send(call, self._operation)
         except errors.AuditError as error:
-            # It could not be recorded, so it was not sent.
+            # The request could not be recorded, so it was not sent.
             failed = record.Application("failed", text=error.message)
             self._mark(index, failed)
             raise
@@ -269,14 +270,14 @@ class _Work:
             self._mark(index, unknown)
             raise
         if sent.status >= 500:
-            # A failing API server, or a proxy before it, may have carried it out anyway.
+            # A failing API server, or one behind a failing proxy, may have carried out the request anyway.
             raise self._mark_refused(index, step, sent, "unknown", sending)
         is_late = sent.status == 409 and step.precondition is not None
         if sent.status >= 300 and not is_late:
             raise self._mark_refused(index, step, sent, "failed", sending)
         state = msgspec.structs.replace(sending, state="done", status=sent.status)
         if is_late:
-            # Nothing was written, so the step is tried and sent again.
+            # Nothing was written, so the step will be tried and sent again.
             state = _NOT_SENT
         self._mark(index, state)
         if sent.fault is not None:
@@ -301,7 +302,8 @@ class _Work:
 
     def _mark(self, index: int, state: record.Application) -> None:
         """Records a step's state. Raises PlanError."""
-        # Only "sending" must be in the store before it is true; any other state is true even if it cannot be kept.
+        # Only the state "sending" must be in the store before it is true; any other state is true even if it cannot be
+        # stored.
         if state.state != "sending":
             self._done[index] = state
         self._plans.mark(self._plan.id, self._owner, index, state)
@@ -309,10 +311,10 @@ class _Work:
 
 
 def _tell(report: Report, done: int, count: int, text: str) -> None:
-    # The client may be gone: cancelling a call must not leave a plan half applied.
+    # The client may be gone, but cancelling a call must not leave a plan half applied.
     try:
         report(done, count, text)
-    except Exception as error:  # of any kind: the reporter's failure is not the plan's
+    except Exception as error:  # of any kind: a failure of the reporter is not a failure of the plan
         log.debug("no client hears of the progress any more: %r", error)
 
 
@@ -327,14 +329,14 @@ def _check_policy(target: Target, approved: plan.Plan) -> None:
 
 
 def _check_time(approved: plan.Plan) -> None:
-    """Raises PlanError when a plan has expired since its server died: its application is no longer expected."""
+    """Raises PlanError if a plan has expired since its server died: nobody expects its application any more."""
     if time.time() > approved.expires:
         raise errors.PlanError("the plan expired before all of it was applied", code="plan.expired")
 
 
 def _check_cluster(target: Target, approved: plan.Plan, operation: operation.Operation) -> None:
     """Raises PlanError when the target is not the cluster for which the plan was made."""
-    # Attack: a kubeconfig's context was pointed at another cluster.
+    # Attack: a kubeconfig's context now points at another cluster.
     if target.identity(operation) != approved.cluster:
         raise errors.PlanError("the plan was made for another cluster", code="plan.changed")
 

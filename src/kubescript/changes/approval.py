@@ -20,8 +20,8 @@ __all__ = ["Approvals", "Ledger"]
 log = logging.getLogger(__name__)
 
 _KEPT_S: Final = 30 * 86_400.0
-"""Seconds for which a finished plan can be viewed and undone."""
-# Each is logged once, although a recovery is tried each half minute.
+"""For how many seconds a finished plan can be viewed and undone."""
+# Each of these errors is logged once, although a recovery is tried every half minute.
 _NOT_OURS: Final = frozenset({"plan.policy", "plan.changed"})
 """Errors of plans for another server's cluster, and of plans altered in the store."""
 
@@ -33,7 +33,7 @@ class Ledger(Protocol):
         """Records a plan that no script made. Raises AuditError."""
 
     def record_decision(self, plan_id: str, decision: record.Decision) -> None:
-        """Records a decision, before it takes effect. Raises AuditError."""
+        """Records a decision before it takes effect. Raises AuditError."""
 
     def record_application(self, ended: record.Record) -> None:
         """Records how an application ended. Raises AuditError."""
@@ -58,7 +58,7 @@ class Approvals:
         self._applier = applier
         self._ledger = ledger
         self._left: set[str] = set()
-        """Plans that this server cannot continue, and has already reported."""
+        """The plans that this server cannot continue and has already reported."""
 
     def get(self, plan_id: str) -> record.Record:
         """Returns a plan and its outcome. Raises PlanError."""
@@ -73,12 +73,13 @@ class Approvals:
         self._applier().check(planned)
 
     def decide(self, plan_id: str, decision: record.Decision) -> record.Record:
-        """Records a decision and applies it to the plan. Raises PlanError when it is invalid, and AuditError."""
-        # An approval that cannot be carried out here would block the plan until it expires.
+        """Records a decision and applies it to the plan. Raises PlanError if it is invalid, and AuditError if it cannot
+        be recorded."""
+        # An approval that cannot be carried out by this server would block the plan until it expires.
         if decision.approves:
             applier = self._applier()
             applier.check(self.get(plan_id).plan)
-        # Before it takes effect: nothing takes effect unrecorded.
+        # The decision is recorded first: nothing takes effect unrecorded.
         if self._ledger is not None:
             self._ledger.record_decision(plan_id, decision)
         plans = self._plans()
@@ -104,7 +105,7 @@ class Approvals:
         self._plans().report(plan_id)
 
     def recover(self) -> None:
-        """Continues plans whose server died while applying them. Raises PlanError when the store fails."""
+        """Continues plans whose server died while applying them. Raises PlanError if the store fails."""
         for plan_id in self._plans().list_unfinished():
             if plan_id in self._left:
                 continue
@@ -112,12 +113,12 @@ class Approvals:
                 ended = self.apply(plan_id, _untold)
                 log.warning("plan %s, whose server had died: %s; %s", plan_id, ended.state, ended.text)
             except errors.KubescriptError as error:
-                # It must not stop the other plans.
+                # This failure must not stop the other plans.
                 if error.code in _NOT_OURS:
                     self._left.add(plan_id)
                 log.warning("plan %s: %s", plan_id, error.message, extra={"code": error.code, "remedy": error.remedy})
             except Exception:
-                # A bug of ours; the thread and the other plans must continue.
+                # This is a bug of kubescript; the thread and the other plans must continue.
                 log.exception("plan %s", plan_id)
 
     def forget(self) -> None:

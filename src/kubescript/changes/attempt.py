@@ -1,4 +1,4 @@
-"""A write that was tried: the changes that a dry run has shown, and the checks on dry runs.
+"""A write that was tried: the changes that a dry run has shown, and the checks of dry runs.
 
 The writer tries each write before it is planned or sent, and again before a plan's requests are sent. The host does not
 read bodies: a masking process compares them (`redaction.Engine.changes`).
@@ -28,14 +28,14 @@ __all__ = [
 Compare = Callable[[request.Request, bytes, bytes, call.Found], inspection.Changes]
 """A function that returns what a write changes, given the object before and after; each may be empty."""
 
-# etcd takes half of it.
+# etcd accepts only half of this.
 _MAX_BODY: Final = 3 * 1024 * 1024
-"""Most bytes of one object."""
+"""The maximum size of one object in bytes."""
 _DRY_RUN: Final = b'"dryRun"'
 """The query parameter's name in the description of an API that supports dry runs."""
 _MESSAGE: Final = re.compile(r'"message":"((?:[^"\\]|\\.){1,600})')
 """The message in an API server's error."""
-# A header contains several, separated by commas.
+# A header may contain several warnings, separated by commas.
 _WARNING: Final = re.compile(r'\b\d{3} [^ ",]{1,200} "((?:[^"\\]|\\.)*)"')
 """One HTTP warning: its code, its agent, and the text."""
 
@@ -48,7 +48,7 @@ class Attempt:
     """The write, in its canonical form."""
     changes: inspection.Changes
     answer: types.Response
-    """Answer to the dry run; its chunks can be read once."""
+    """The answer to the dry run; its chunks can be read only once."""
     notices: tuple[effects.Notice, ...] = ()
     """Notices from the rules for the approvers."""
     warnings: tuple[str, ...] = ()
@@ -63,7 +63,8 @@ class Attempt:
         return not changes.rows
 
     def guard(self) -> request.Request:
-        """Returns the write with the precondition that its object is unchanged since the dry run, or does not exist."""
+        """Returns the write with the precondition that its object is unchanged since the dry run, or still does not
+        exist."""
         before = self.changes.before or inspection.Facts()
         return requests.guard(self.asked, before.uid, before.resource_version)
 
@@ -74,7 +75,7 @@ class Sent:
 
     status: int
     text: str = ""
-    """The API server's answer when it refused, masked."""
+    """The API server's answer if it refused the request, masked."""
     fault: errors.KubescriptError | None = None
     """Why the rest of the answer could not be read or recorded; the status is known nevertheless."""
 
@@ -94,7 +95,7 @@ def check_not_made(asked: request.Request, changes: inspection.Changes) -> None:
     if changes.before is not None or changes.after is None or not changes.after.resource_version:
         return
     what = "the API server has carried out a dry run: the object was created; look at it before you do anything else"
-    # A POST would be refused if the object existed by now; any other method may have met another client's object.
+    # A POST would be refused if the object existed by now; any other method may have found another client's object.
     if asked.method != "POST":
         what = (
             f"{request.describe(asked)}: either somebody created it at this moment, or the API server has carried out "
@@ -113,7 +114,7 @@ def find_message(text: str) -> str:
 
 
 def find_warnings(response: types.Response) -> list[str]:
-    """Returns the texts of an answer's warnings, unique and cleaned for display."""
+    """Returns an answer's warnings, without duplicates and cleaned for display."""
     header = response.headers.get("warning", "")
     texts = [text.replace('\\"', '"') for text in _WARNING.findall(header)]
     if not texts:
@@ -139,7 +140,7 @@ def read_whole(response: types.Response) -> bytes:
 
 
 def hold(response: types.Response, content: bytes) -> types.Response:
-    """Returns an answer that was read, so that it can be read once more."""
+    """Returns an answer that was already read in a form that can be read once more."""
     return replace(response, chunks=iter((content,)), close=_close_nothing)
 
 
@@ -152,7 +153,7 @@ def knows_dry_runs(response: types.Response) -> bool:
 
 
 def _contain(chunks: Iterator[bytes], text: bytes) -> bool:
-    """Says whether the text is in the chunks, even across two of them."""
+    """Says whether the chunks contain these bytes, even if split between two of them."""
     end = b""
     for chunk in chunks:
         if text in end + chunk:

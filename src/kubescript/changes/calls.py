@@ -1,4 +1,4 @@
-"""The requests of a plan as calls, which the broker sends."""
+"""Turns the requests of a plan into calls, which the broker sends."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from kubescript.request import request
 __all__ = ["of"]
 
 _STEP_S: Final = 30.0
-"""Seconds that one step may take."""
+"""How many seconds one step may take."""
 _VERBS: Final = {"POST": "create", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
 
 

@@ -1,4 +1,4 @@
-"""The objects that a plan's deletions affect, found by one of our scripts in the sandbox.
+"""The objects that a plan's deletions affect, found by one of kubescript's scripts in the sandbox.
 
 The script's answer is hostile, since it contains names from the cluster. It must be a list of lines for each deletion;
 anything else is ignored.
@@ -19,11 +19,11 @@ from kubescript_sandbox import runs
 __all__ = ["Run", "find"]
 
 Run = Callable[[str, operation.Operation], tuple[runs.Outcome, Callable[[str], str]]]
-"""A function that runs one of our scripts; returns its outcome, and the function that makes its texts fit for
-display."""
+"""A function that runs one of kubescript's scripts; returns its outcome, and the function that makes strings of the
+result fit for display."""
 
 _MAX_LINES: Final = 30
-"""Most lines for one deletion."""
+"""The maximum number of lines for one deletion."""
 _MAX_LINE: Final = 400
 _UNKNOWN: Final = "what depends on it could not be found out"
 
@@ -31,7 +31,7 @@ _UNKNOWN: Final = "what depends on it could not be found out"
 def find(
     run: Run, operation: operation.Operation, context: str, steps: Sequence[plan.Step]
 ) -> Sequence[tuple[str, ...]]:
-    """Returns the effects of each step's deletion on other objects, one line each; none for other steps."""
+    """Returns the effects of each step's deletion on other objects, one line each; no effects for other steps."""
     removed = [step for step in steps if step.removes]
     if not removed:
         return [()] * len(steps)
@@ -55,7 +55,7 @@ def _read(outcome: runs.Outcome, count: int, clean: Callable[[str], str]) -> lis
 
 
 def _cut(lines: list[str]) -> Iterator[str]:
-    """Yields as many lines as a person can read, and the number of others."""
+    """Yields as many lines as a person can read, and the number of the others."""
     for line in lines[:_MAX_LINES]:
         if len(line) > _MAX_LINE:
             yield line[:_MAX_LINE] + " …"

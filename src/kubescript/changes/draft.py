@@ -14,9 +14,9 @@ from kubescript.wire import inspection
 
 __all__ = ["Draft"]
 
-# A person has to read all of it.
+# There is a limit because a person has to read all of the plan.
 _MAX_BYTES: Final = 8 * 1024 * 1024
-"""Approximate limit on the bytes of a plan's requests and rows."""
+"""The approximate maximum size of a plan's requests and rows in bytes."""
 # By default, the API server leaves a Job's pods running.
 _DELETE_OPTIONS: Final = '{"apiVersion":"v1","kind":"DeleteOptions","propagationPolicy":"Background"}'
 """The options of a deletion that undoes a creation."""
@@ -26,7 +26,7 @@ class Draft:
     """One script's intended changes. Safe for use from the threads that answer its calls."""
 
     def __init__(self, budgets: Mapping[str, int]) -> None:
-        """`budgets` has the most requests of a plan, by cluster."""
+        """`budgets` has the maximum number of requests of a plan, by cluster."""
         self._budgets = budgets
         self._lock = threading.Lock()
         self._steps: list[plan.Step] = []
@@ -46,7 +46,7 @@ class Draft:
 
     def close(self) -> tuple[plan.Step, ...]:
         """Ends the draft and returns its steps. Later writes are refused."""
-        # Attack: a call of a finished script would become part of a plan without having been shown.
+        # Attack: a call of a script that has already ended would become part of a plan without having been shown.
         with self._lock:
             self._closed = True
             return tuple(self._steps)
@@ -106,7 +106,7 @@ def _step(attempt: attempt.Attempt) -> plan.Step:
 
 
 def _undo(call: request.Request, changes: inspection.Changes) -> plan.Request | None:
-    """Returns the request that undoes a write: a created object is deleted, a changed one is patched."""
+    """Returns the request that undoes a write: a created object is deleted, and a changed one is patched."""
     if changes.before is None:
         path = call.path
         if not call.name:

@@ -1,4 +1,5 @@
-"""A plan as data: the requests that one script wants to send, the effect of each, and the data needed to judge them.
+"""A plan as data: the requests that one script wants to send, the effect of each, and the data that is needed to judge
+them.
 
 A draft becomes a plan when its script has ended. A plan never changes; its progress is in the store.
 """
@@ -16,30 +17,30 @@ from kubescript.wire import inspection
 
 __all__ = ["Author", "Finding", "Plan", "Precondition", "Request", "Step", "new_id"]
 
-# So many that no id can be guessed.
+# Enough bytes that no id can be guessed.
 _ID_BYTES: Final = 16
-"""Random bytes of a plan's id."""
+"""How many random bytes a plan's id has."""
 
 
 class Request(msgspec.Struct, frozen=True):
-    """One request, as sent except for its precondition."""
+    """One request as it is sent, except for its precondition."""
 
     method: str
     path: str
     query: tuple[tuple[str, str], ...] = ()
     content_type: str = "application/json"
     body: str | None = None
-    """Canonical JSON."""
+    """The body as canonical JSON."""
 
 
 class Precondition(msgspec.Struct, frozen=True):
-    """The object that a request was tried on. It must still be the same one, with the same content, when the request is
-    sent."""
+    """The object on which a request was tried. It must still be the same object, with the same content, when the
+    request is sent."""
 
     uid: str
     resource_version: str
-    """The version when the plan was made. A later version alone is no reason to refuse, since status updates change it
-    too."""
+    """The version when the plan was made. A later version alone is no reason to refuse the request, since updates of
+    the status change the version too."""
 
 
 class Finding(msgspec.Struct, frozen=True):
@@ -65,7 +66,7 @@ class Step(msgspec.Struct, frozen=True):
     namespace: str
     name: str
     kind: str = ""
-    """Empty when unknown."""
+    """The object's kind; empty if it is unknown."""
     precondition: Precondition | None = None
     """None: no object of that name may exist."""
     digest: str = ""
@@ -73,28 +74,28 @@ class Step(msgspec.Struct, frozen=True):
     requested: str = ""
     """See `inspection.Changes.requested`."""
     labels: dict[str, str] = {}
-    """Labels of the object before the request."""
+    """The labels of the object before the request."""
     images: tuple[str, ...] = ()
-    """Likewise: the images of its containers."""
+    """The images of the object's containers before the request."""
     state: inspection.State | None = None
-    """Likewise; None when unknown."""
+    """The object's state before the request; None if it is unknown."""
     rows: tuple[inspection.Row, ...] = ()
     warnings: tuple[str, ...] = ()
-    """From the API server, masked."""
+    """The API server's warnings, masked."""
     findings: tuple[Finding, ...] = ()
     dependents: tuple[str, ...] = ()
-    """Effects of a deletion on other objects, one line each."""
+    """The effects of a deletion on other objects, one line each."""
     undo: Request | None = None
     """The request that restores the object; None if impossible."""
 
     @property
     def removes(self) -> bool:
-        """Whether it removes its object."""
+        """Whether the step removes its object."""
         return self.verb == "delete" or self.subresource == "eviction"
 
     @property
     def key(self) -> paths.Key:
-        """Identifies the object: an evicted pod or a scaled deployment is the same object."""
+        """Identifies the object: for an eviction this is the pod, and for a scaling the Deployment."""
         return self.group, self.resource, self.namespace, self.name
 
     @property
@@ -110,7 +111,7 @@ class Step(msgspec.Struct, frozen=True):
 
     @property
     def rows_size(self) -> int:
-        """Characters of its rows: the amount that a person has to read."""
+        """The number of characters in the step's rows: how much a person has to read."""
         size = 0
         for row in self.rows:
             size += len(row.path) + len(row.old or "") + len(row.new or "")
@@ -126,7 +127,7 @@ class Author(msgspec.Struct, frozen=True):
     """The author of a plan."""
 
     user: str
-    """The user known to the server: the operating system's over stdio; empty without a proven identity."""
+    """The user that the server knows: over stdio, the operating system's user; empty if no identity is proven."""
     session: str = ""
     client: str = ""
     tool: str = ""
@@ -140,27 +141,27 @@ class Plan(msgspec.Struct, frozen=True):
     context: str
     """The cluster's name among the operator's contexts; empty if there is only one."""
     cluster: str
-    """Identifies the cluster: the uid of its namespace kube-system, or if that may not be read, the API server's
+    """Identifies the cluster: the uid of its namespace kube-system or, if that may not be read, the API server's
     address and a digest of its CA."""
     script: str
-    """SHA-256 of the script."""
+    """The SHA-256 of the script."""
     policy: str
-    """SHA-256 of all settings for writes."""
+    """The SHA-256 of all settings for writes."""
     steps: tuple[Step, ...]
     reads: tuple[str, ...]
     """The script's reads before its decision: `list pods in namespace shop`."""
     created: float
-    """Seconds since the epoch."""
+    """When the plan was made, in seconds since the epoch."""
     expires: float
     place: str = ""
     """The cluster's identity for people: its name, and the API server's address."""
     approvals: int = 1
-    """People who must approve it. With more than one, its author cannot be among them."""
+    """How many people must approve the plan. If there are several, its author cannot be one of them."""
 
     @property
     def hash(self) -> str:
-        """SHA-256 in hexadecimal of everything that an approval covers: requests, preconditions, what was shown of
-        them, cluster, policy and script."""
+        """The SHA-256, in hexadecimal, of everything that an approval covers: the requests, their preconditions, what
+        was shown of them, the cluster, the policy and the script."""
         return hashlib.sha256(msgspec.json.encode(self)).hexdigest()
 
     @property

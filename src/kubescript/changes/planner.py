@@ -36,7 +36,7 @@ class Count(Protocol):
     """A counter of plans."""
 
     def __call__(self, expires: float, size: int) -> None:
-        """Counts a new plan of this size. Raises PlanError when there are too many."""
+        """Counts a new plan of this size. Raises PlanError if there are too many."""
 
 
 class Identify(Protocol):
@@ -48,17 +48,17 @@ class Identify(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """One cluster's demands on plans."""
+    """What one cluster demands of plans."""
 
     policy: str
-    """Digest of the settings for writes."""
+    """The digest of the settings for writes."""
     budget: int
-    """Most requests of one plan."""
+    """The maximum number of requests in one plan."""
     approvals: Callable[[frozenset[str]], int]
     """A function that returns how many people must approve changes in these namespaces."""
     identify: Identify
     place: Callable[[], str]
-    """A function that returns the cluster's name and address, once it has been called."""
+    """A function that returns the cluster's name and address, which are known once the cluster has been called."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,7 @@ class Result:
 
     plan: plan.Plan | None = None
     note: str = ""
-    """Note for the model."""
+    """A note for the model."""
     fault: runs.Fault | None = None
     """The reason why no plan was made."""
 
@@ -107,11 +107,11 @@ class Planner:
         run: dependents.Run,
         record: Callable[[plan.Plan], None],
     ) -> Result:
-        """Makes, records and keeps the plan of a script that succeeded."""
+        """Makes, records and keeps the plan of a script that has succeeded."""
         try:
             made = self.make(drafted, script, caller, operation, run)
             if made is not None:
-                # Before it is kept: an unrecorded plan cannot be approved.
+                # The plan is recorded before it is kept: an unrecorded plan must not be approved.
                 record(made)
                 self.keep(made)
         except errors.KubescriptError as error:
@@ -121,7 +121,7 @@ class Planner:
 
     @staticmethod
     def abandon(drafted: draft.Draft) -> Result:
-        """Discards the writes of a script that failed."""
+        """Discards the writes of a script that has failed."""
         count = len(drafted.close())
         if not count:
             return Result()
@@ -135,7 +135,8 @@ class Planner:
         operation: operation.Operation,
         run: dependents.Run,
     ) -> plan.Plan | None:
-        """Returns the plan of a script that succeeded; None when it changes nothing. Raises KubescriptError."""
+        """Returns the plan of a script that has succeeded; None if the script changes nothing. Raises
+        KubescriptError."""
         steps = drafted.close()
         if not steps:
             return None
@@ -175,7 +176,7 @@ class Planner:
 
 def local_user() -> str:
     """Returns the operating system's user: `uid 1000 (alice)`."""
-    # Not by getpass, which trusts the environment. Attack: one person approves twice, as two.
+    # getpass is not used here, since it trusts the environment. Attack: one person approves twice, as two people.
     try:
         name = pwd.getpwuid(os.getuid()).pw_name
     except KeyError:
@@ -194,7 +195,7 @@ def _reads(calls: Sequence[records.Record]) -> tuple[str, ...]:
 
 
 def _is_read(done: records.Record) -> bool:
-    """Says whether a call has read objects, rather than a document of the API server."""
+    """Says whether a call has read objects rather than a document of the API server."""
     if done.verdict != "allow" or done.call is None:
         return False
     return done.call.is_resource and done.call.verb in _READS

@@ -1,4 +1,4 @@
-"""The parts that plans need, assembled when the first plan is made. `app` opens it if a cluster takes plans."""
+"""The parts that plans need, assembled when the first plan is made. `app` makes them if a cluster accepts plans."""
 
 from __future__ import annotations
 
@@ -57,7 +57,8 @@ class Planning:
             author = planner.local_user()
         if caller is not None:
             author, person, self._user = caller.label, caller.person, caller.name
-        # Requests that are sent as their caller carry this author's rights, so no other author's plan is applied.
+        # Requests that are sent with the caller's identity have this author's rights, so no other author's plan is
+        # applied.
         self._acts_for = None if settings.acts_as == "server" else author
         terms: dict[str, planner.Terms] = {}
         self._targets: dict[str, application.Target] = {}
@@ -80,7 +81,7 @@ class Planning:
         self.approvals = approval.Approvals(kept.store, self._applier, ledger, self._user)
 
     def store(self) -> store.Store:
-        """Returns the store, opened at its first use. Raises PlanError."""
+        """Returns the store, which is opened when it is first used. Raises PlanError."""
         return self._keeper.store()
 
     def undo(self, plan_id: str, caller: types.Caller, run: dependents.Run) -> plan.Plan:
@@ -92,37 +93,37 @@ class Planning:
         if self._ledger is not None:
             journal = self._ledger.application(plan_id, self._user)
         made = undo.make(done, target.writer, self.planner, caller, run, journal)
-        # Recorded before it is kept: an unrecorded plan cannot be approved.
+        # The plan is recorded before it is kept: an unrecorded plan must not be approved.
         if self._ledger is not None:
             self._ledger.record_plan(made)
         self.planner.keep(made)
         return made
 
     def recover(self) -> None:
-        """Continues plans whose server died, see `recovery.Keeper.recover`."""
+        """Continues plans whose server died; see `recovery.Keeper.recover`."""
         self._keeper.recover(self.approvals)
 
     def link(self, found: record.Record) -> str:
-        """Returns a link that opens a plan's page once; empty without a page."""
+        """Returns a link that opens a plan's page once; an empty string if there is no page."""
         opened = self._page_or_none()
         if opened is None:
             return ""
         return opened.links.to(found.plan.id, found.plan.expires)
 
     def has_page(self) -> bool:
-        """Serves the page if it is not served yet; says whether there is one."""
+        """Serves the page if it is not served yet; returns whether there is one."""
         return self._page_or_none() is not None
 
     def _page_or_none(self) -> _Page | None:
         try:
             return self._open_page()
         except errors.PlanError as error:
-            # Its port is taken; the plan can be decided elsewhere.
+            # The page's port is taken; plans can be decided elsewhere.
             log.warning("plans: %s", error.message, extra={"code": error.code, "remedy": error.remedy})
             return None
 
     def _open_page(self) -> _Page | None:
-        """Returns the page, which is served from the first plan on."""
+        """Returns the page, which is served as soon as there is a plan."""
         if not self._has_page:
             return None
         from kubescript import private_files
@@ -175,7 +176,7 @@ def _terms(settings: config.Settings, access: writer.WritableAccess) -> planner.
     cluster = access.cluster
 
     def place() -> str:
-        # Only the address: what follows the blank is a digest of the API server's CA.
+        # Only the address is used: what follows the space is a digest of the API server's CA.
         address, _, _ = cluster.address.partition(" ")
         return f"{cluster.name} ({address})"
 

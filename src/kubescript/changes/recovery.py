@@ -20,10 +20,10 @@ __all__ = ["Keeper"]
 log = logging.getLogger(__name__)
 
 _LOOK_S: Final = 30.0
-"""Seconds between searches for plans whose server has died."""
+"""How many seconds pass between two searches for plans whose server has died."""
 # Attack: every call makes a plan of several MiB, until the disk is full.
 _MOST_BYTES: Final = 64 << 20
-"""Most bytes of one caller's unexpired plans."""
+"""The maximum size of one caller's unexpired plans in bytes."""
 
 
 class _Approvals(Protocol):
@@ -37,7 +37,7 @@ class _Approvals(Protocol):
 
 
 class Keeper:
-    """The store of one server's plans, opened at its first use. Safe for use from many threads."""
+    """The store of one server's plans, which is opened when it is first used. Safe for use from many threads."""
 
     def __init__(self, settings: config.Plans) -> None:
         self._settings = settings
@@ -46,7 +46,7 @@ class Keeper:
         self._approvals: list[_Approvals] = []
         self._recovers = False
         self._made: dict[str, collections.deque[tuple[float, int]]] = {}
-        """Caller → expiry and size of each plan, oldest first."""
+        """Maps each caller to the expiry and size of each of its plans, oldest first."""
         self._closed = threading.Event()
 
     @property
@@ -65,7 +65,7 @@ class Keeper:
             return self._store
 
     def count(self, caller: str, expires: float, size: int) -> None:
-        """Counts a caller's new plan. Raises PlanError when there are too many."""
+        """Counts a caller's new plan. Raises PlanError if the caller has too many."""
         with self._lock:
             self._forget_expired(time.time())
             own = self._made.setdefault(caller, collections.deque())
@@ -87,13 +87,14 @@ class Keeper:
                 del self._made[caller]
 
     def recover(self, approvals: _Approvals) -> None:
-        """Continues a caller's plans whose server died, repeatedly, in a separate thread."""
+        """Repeatedly continues those plans of a caller whose server died, in a separate thread."""
         with self._lock:
             if approvals in self._approvals:
                 return
             self._approvals.append(approvals)
             is_first, self._recovers = not self._recovers, True
-        # Repeatedly: a server that starts right after another one's death comes before that one's lease has run out.
+        # The search is repeated because a server that starts right after another one's death comes before that server's
+        # lease has run out.
         if is_first:
             threading.Thread(target=self._recover, name="kubescript-plans", daemon=True).start()
 
@@ -126,7 +127,7 @@ class Keeper:
 
 
 def _log_failure(work: Callable[[], None]) -> None:
-    """Does background work and logs its failure."""
+    """Does work in the background, and logs its failure."""
     try:
         work()
     except errors.KubescriptError as error:

@@ -18,17 +18,17 @@ __all__ = ["canonical", "dry_run", "guard", "is_dry_run", "name", "names_version
 _IN_BODY: Final = frozenset({"dryRun", "gracePeriodSeconds", "orphanDependents", "propagationPolicy"})
 """Query parameters of a deletion that may also be in its body."""
 _MANAGED_FIELDS: Final = "managedFields"
-# The API server then answers 409 if the object exists.
+# With this version, the API server answers with 409 if the object exists.
 _ABSENT: Final = "1"
 """A resourceVersion that no object has."""
 
 
 def canonical(call: request.Request) -> request.Request:
     """Returns the write with all options of a deletion in its body, and without managedFields, the API server's own
-    record. Raises RequestError for an invalid option, and for a patch of that record."""
+    record. Raises RequestError for an invalid option, and for a patch of managedFields."""
     call = _with_options(call) if call.verb == "delete" else _without_managed_fields(call)
     for asked in _dry_runs(call):
-        # Attack: ?dryRun=all passes for a dry run here, but not at a server that compares with All.
+        # Attack: ?dryRun=all counts as a dry run here, but not at a server that compares it with All.
         if asked not in (None, [], ["All"]):
             raise errors.RequestError("a dry run is asked for with dry_run='All'", code="request.dry_run")
     return call
@@ -42,7 +42,7 @@ def is_dry_run(call: request.Request) -> bool:
 def dry_run(call: request.Request) -> request.Request:
     """Returns the canonical write as a dry run."""
     call = replace(call, dry_run=True)
-    # Its options are in its body, and the API server ignores the query beside a body.
+    # The options of a deletion are in its body, and the API server ignores the query of a deletion with a body.
     if call.verb == "delete":
         body = _decode(call) | {"dryRun": ["All"]}
         return replace(call, body=_encode(body))
@@ -62,7 +62,7 @@ def name(call: request.Request) -> str:
 
 
 def target(call: request.Request) -> request.Request | None:
-    """Returns the read of the write's object; None for a creation."""
+    """Returns the request that reads the write's object; None for a creation."""
     if not call.name:
         return None
     path = call.path
@@ -84,17 +84,18 @@ def target(call: request.Request) -> request.Request | None:
 
 def guard(call: request.Request, uid: str, resource_version: str) -> request.Request:
     """Returns the canonical write with the precondition that its object is this one, in this version; with an empty
-    `uid`, that it does not exist.
+    `uid`, the precondition is that the object does not exist.
 
-    Raises RequestError when the body has no place for it.
+    Raises RequestError if the body has no place for the precondition.
     """
     if not call.name:
-        return call  # the name must be unused; the API server answers 409 otherwise
+        return call  # the name must be unused; otherwise the API server answers with 409
     if not uid:
         # Attack: another client creates the object first, and this apply changes an object that was never shown.
         resource_version = _ABSENT
     if call.content_type.startswith("application/json-patch"):
-        # It comes last. Attack: one of the script's operations removes the version, and the precondition with it.
+        # The precondition comes last. Attack: one of the script's operations removes the version, and with it the
+        # precondition.
         lock = {"op": "add", "path": "/metadata/resourceVersion", "value": resource_version}
         return replace(call, body=_encode([*_operations(call), lock]))
     body = _decode(call)
@@ -111,7 +112,7 @@ def guard(call: request.Request, uid: str, resource_version: str) -> request.Req
 
 
 def names_version(call: request.Request) -> bool:
-    """Says whether a canonical write has a precondition already: the version that its script has read."""
+    """Says whether a canonical write already has a precondition: the version that its script has read."""
     if call.content_type.startswith("application/json-patch"):
         operations = _operations(call)
         return any(map(_sets_version, operations))
@@ -123,7 +124,7 @@ def _sets_version(operation: object) -> bool:
     """Says whether an operation of a JSON patch sets the precondition."""
     if not isinstance(operation, dict):
         return False
-    # A test reads the version, and sets none.
+    # A test only reads the version.
     is_write = operation.get("op") != "test"
     return is_write and bool(operation.get("path") == "/metadata/resourceVersion")
 
@@ -143,7 +144,7 @@ def _with_options(call: request.Request) -> request.Request:
 
 
 def _without_managed_fields(call: request.Request) -> request.Request:
-    # Attack: a write forges who owns which field. No diff shows it, since every write changes that record.
+    # Attack: a write forges who owns which field. No diff shows this, since every write changes managedFields.
     if call.content_type.startswith("application/json-patch"):
         for operation in _operations(call):
             _check_operation(operation)
@@ -196,7 +197,7 @@ def _option(key: str, value: str) -> Any:
 
 
 def _mapping(body: dict[str, Any], key: str) -> dict[str, Any]:
-    """Returns a member that must be an object; an empty one without it. Raises RequestError."""
+    """Returns a member that must be an object; an empty object if there is no such member. Raises RequestError."""
     found = body.get(key, {})
     if not isinstance(found, dict):
         raise errors.RequestError(f"`{key}` in the body must be an object", code="request.body")
@@ -210,7 +211,7 @@ def _operations(call: request.Request) -> list[Any]:
 
 
 def _decode(call: request.Request) -> dict[str, Any]:
-    """Returns a body that is an object; an empty one for any other."""
+    """Returns the body if it is an object, and an empty object otherwise."""
     body = json.loads(call.body or b"{}")
     return body if isinstance(body, dict) else {}
 

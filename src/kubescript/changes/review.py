@@ -1,7 +1,7 @@
 """The safety rules' findings on a plan. The planner asks before the plan is shown to a person.
 
 The steps become a transcript of changes. The fields that a request names are read from its body, which is the script's
-own text and has been checked; the cluster's bytes are read only as processed by a masking process.
+own text and has been checked; bytes from the cluster are read only after a masking process has processed them.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ def _with_content(change: transcript.Change, step: plan.Step, body: Any) -> tran
 
 
 def _owners(state: inspection.State | None) -> tuple[str, ...] | None:
-    """Returns the object's controller; None when unknown."""
+    """Returns the object's controller, if it has one; None if that is unknown."""
     if state is None:
         return None
     if not state.owner:
@@ -124,7 +124,7 @@ def _name_fields(body: Any) -> tuple[str, ...]:
 
 
 def _is_ignored(path: str) -> bool:
-    """Says whether the API server ignores the field; every object that was read has such fields."""
+    """Says whether the API server ignores the field. Every object that a script has read has such fields."""
     return any(field_paths.covers(field, path) for field in _IGNORED)
 
 
@@ -139,7 +139,8 @@ def _images(rows: Sequence[inspection.Row]) -> Iterator[str]:
 
 
 def _find_removed_finalizers(rows: Sequence[inspection.Row]) -> tuple[str, ...]:
-    # List items are rows by index, and move up when one is removed. So texts are compared, not rows.
+    # The rows of list items are numbered, and the items move up when one is removed. So the values are compared, not
+    # the rows.
     before, after = set(), set()
     for row in rows:
         if field_paths.plain(row.path) != _FINALIZERS:

@@ -1,4 +1,4 @@
-"""A plan's rollouts, followed by one of our scripts in the sandbox."""
+"""A plan's rollouts, followed by one of kubescript's scripts in the sandbox."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _FOLLOWED: Final = frozenset({"deployments", "statefulsets", "daemonsets"})
 
 
 def script(applied: plan.Plan, seconds: float) -> str:
-    """Returns the script that follows rollouts for `seconds`; empty when the plan started none."""
+    """Returns the script that follows rollouts for `seconds`; an empty string if the plan started none."""
     begun = [step for step in applied.steps if _begins_rollout(step)]
     if not begun or not seconds:
         return ""

@@ -19,7 +19,8 @@ def cluster(context: str) -> str:
 
 def targets(steps: Sequence[plan.Step]) -> list[dict[str, str]]:
     """Returns the objects of these steps, without duplicates."""
-    # Attack: the name of an object is code. The `repr` of these is a Python literal, so no text in them becomes code.
+    # Attack: the name of an object is code. The `repr` of these values is a Python literal, so no string in them
+    # becomes code.
     found: list[dict[str, str]] = []
     for step in steps:
         target = {field: getattr(step, field) for field in _FIELDS}

@@ -1,5 +1,5 @@
-"""Finds out from the cluster's state whether a marked request was carried out before its server died. It reads, and
-dry-runs the request once more, which changes nothing."""
+"""Finds out from the cluster's state whether a marked request was carried out before its server died. For this, it
+reads, and dry-runs the request once more, which changes nothing."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Search:
                 return self._find_created()
             return self._find_changed()
         except (errors.PlanError, errors.PolicyDenied) as error:
-            # Reading or trying it is no longer permitted.
+            # It is no longer permitted to read the object or to try the request.
             return self._mark_unknown(error.message)
 
     def _find_created(self) -> record.Application:
@@ -78,7 +78,7 @@ class Search:
             return self._mark_unknown(f"the API server now answers {tried.status}")
         if not self._is_it(tried.changes.before):
             return self._mark_unknown("there is another of that name")
-        # A change that was made already leaves nothing that the request itself would change.
+        # If the change has already been made, there is nothing left that the request itself would change.
         if all(row.by_server for row in tried.changes.rows):
             return self._mark_done()
         if tried.changes.digest == self.step.digest:
@@ -86,7 +86,7 @@ class Search:
         return self._mark_unknown("somebody else has changed it since")
 
     def _is_it(self, now: inspection.Facts | None) -> bool:
-        """Says whether the object is the plan's."""
+        """Says whether the object is the one in the plan."""
         if now is None:
             return False
         expected = self.step.precondition

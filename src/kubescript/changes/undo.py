@@ -23,8 +23,8 @@ def make(
     run: dependents.Run,
     journal: records.Journal,
 ) -> plan.Plan:
-    """Returns the reverse of a plan's applied steps, the last change first. Raises PlanError when nothing was applied,
-    or a part cannot be undone. It cannot be approved before it is kept."""
+    """Returns the reverse of a plan's applied steps, the last change first. Raises PlanError if nothing was applied, or
+    if a part cannot be undone. The new plan cannot be approved before it is kept."""
     drafted = plans.begin()
     own = operation.Operation(draft=drafted, session=caller.session, journal=journal)
     pairs = list(zip(done.plan.steps, done.steps, strict=True))
@@ -48,7 +48,7 @@ def _reverse(step: plan.Step, operation: operation.Operation) -> request.Request
         )
     call = calls.of(step, step.undo, operation)
     if call.verb == "patch":
-        # A masking process has written it. Attack: a compromised one adds operations that copy a secret.
+        # A masking process has written this body. Attack: a compromised one adds operations that copy a secret.
         _, checked = json_body.check("PATCH", msgspec.Raw(call.body or b""), "json-patch")
         call = replace(call, body=checked)
     return call

@@ -28,21 +28,21 @@ from kubescript.wire import inspection
 __all__ = ["WritableAccess", "Writer"]
 
 _READ_S: Final = 10.0
-# Every cluster has it, with a unique uid.
+# Every cluster has this namespace, with a unique uid.
 _KUBE_SYSTEM: Final = request.Request(
     "GET", "/api/v1/namespaces/kube-system", (), "get", True, "", "v1", "namespaces", "", "kube-system", "kube-system"
 )
 """A namespace that identifies its cluster."""
 _MAX_TEXT: Final = 2_000
-"""Most characters of an API server's error that are kept."""
+"""How many characters of an API server's error are kept."""
 _TRIES: Final = 4
-"""How often a write is tried on an object that another client changes at the same time."""
+"""How often a write is tried if another client changes its object at the same time."""
 _KNOWN_S: Final = 600.0
-"""Seconds for which an API group's support of dry runs is cached."""
+"""For how many seconds it is cached that an API group supports dry runs."""
 
 
 class Writer:
-    """A writer that tries and sends the writes to one cluster. Safe for use from many threads."""
+    """Tries and sends the writes to one cluster. Safe for use from many threads."""
 
     def __init__(
         self,
@@ -54,8 +54,8 @@ class Writer:
         *,
         log: call.Log = broker.log_record,
     ) -> None:
-        """`compare` returns what a write changes, `rules` decides whether it may; `context` names the cluster when it
-        is one of several."""
+        """`compare` returns what a write changes, `rules` decides whether it may change that; `context` names the
+        cluster if it is one of several."""
         self._cluster = cluster
         self._compare = compare
         self._rules = rules
@@ -65,7 +65,7 @@ class Writer:
         self._rate = rate.Rate(rules.per_minute)
         self._lock = threading.Lock()
         self._known: dict[tuple[str, str], float] = {}
-        """API groups and versions that support dry runs → when that was seen."""
+        """Maps API groups and versions that support dry runs to the time when that was seen."""
 
     def write(self, call: call.Call) -> tuple[types.Response, bool]:
         """Tries a script's write. Returns the answer, and whether the write is only planned. Raises KubescriptError.
@@ -92,7 +92,7 @@ class Writer:
         if isinstance(tried, types.Response):
             return tried, False
         if not is_plan or draft is None:
-            # The dry run is recorded under its own id, apart from the write that follows.
+            # The dry run is recorded under its own id, separately from the write that follows.
             dry = call.derive(call.request)
             dry.end(tried.answer.status)
             return self._send(call, tried.guard()), False
@@ -122,7 +122,7 @@ class Writer:
         tried = self._try(begun)
         if isinstance(tried, types.Response):
             return self._refuse(begun, tried)
-        # The record shows the dry run as part of a plan.
+        # The record is to show the dry run as part of a plan.
         begun.verdict = "plan"
         begun.end(tried.answer.status)
         return tried
@@ -135,7 +135,7 @@ class Writer:
         try:
             response = self._cluster.perform(request, begun.seconds_left, operation.cancellation)
         except errors.ClusterError as error:
-            # Its sending is already recorded.
+            # It is already recorded that the request was sent.
             with contextlib.suppress(errors.AuditError):
                 begun.fail(error)
             raise
@@ -163,14 +163,14 @@ class Writer:
         return self._compare(request, b"", there, operation.summary.found)
 
     def identify(self, operation: operation.Operation) -> str:
-        """Returns this cluster's unique identity: the uid of its namespace kube-system, or if that may not be read, the
-        API server's address and CA. Raises KubescriptError."""
+        """Returns this cluster's unique identity: the uid of its namespace kube-system, or, if that may not be read,
+        the API server's address and CA. Raises KubescriptError."""
         asked = replace(_KUBE_SYSTEM, deadline=time.monotonic() + _READ_S)
         try:
             facts = self.read_facts(asked, operation)
         except errors.PlanError:
             facts = None
-        # Attack: a user with few read rights points a context of the same name at another cluster.
+        # Attack: a user with few rights to read points a context of the same name at another cluster.
         return facts.uid if facts is not None else self._cluster.address
 
     def read_facts(self, request: request.Request, operation: operation.Operation) -> inspection.Facts | None:
@@ -187,21 +187,21 @@ class Writer:
         return call.Call(request, operation, self._log, self._mask, self._context)
 
     def _deny_many(self) -> policy.Decision:
-        """Returns the denial of a write that comes too soon after others."""
+        """Returns the denial of a write that comes too soon after other writes."""
         most = self._rules.per_minute
         return policy.Decision("deny", "writes.rate", f"{most} writes a minute are permitted", "wait a minute")
 
     def _check(self, call: call.Call) -> None:
         """Raises PolicyDenied when a rule objects to a write, before anything is sent."""
-        # Attack: a script sends DELETE for a collection with the body {} and ?dryRun=All, whose query the API server
-        # ignores. It looks like a dry run but deletes.
+        # Attack: a script sends DELETE for a collection with the body {} and ?dryRun=All. The API server ignores the
+        # query, so this looks like a dry run but deletes.
         objection = write_policy.find_objection(call.request, self._rules)
         if objection is not None:
             raise call.deny(objection)
 
     def _try(self, call: call.Call) -> attempt.Attempt | types.Response:
-        """Tries a canonical write. Returns only the API server's answer when it refuses. Raises PolicyDenied when a
-        rule objects to the write or its effects."""
+        """Tries a canonical write. If the API server refuses it, returns only the server's answer. Raises PolicyDenied
+        if a rule objects to the write or its effects."""
         self._check(call)
         canonical = call.request
         self._check_dry_run(call)
@@ -210,7 +210,7 @@ class Writer:
             return tried
         found = effects.findings(canonical, tried.changes, self._rules)
         if found.denials:
-            # Trying it has left the dry run's own request in the call.
+            # Trying the write has left the dry run's own request in the call.
             call.request = canonical
             raise call.deny(found.denials[0])
         warnings = attempt.find_warnings(tried.answer)
@@ -218,19 +218,19 @@ class Writer:
         return replace(tried, notices=found.notices, warnings=masked)
 
     def _try_until_it_stands(self, call: call.Call, canonical: request.Request) -> attempt.Attempt | types.Response:
-        """Tries the write until its object did not change between read and dry run. Raises PlanError if that never
-        succeeds."""
+        """Tries the write until its object has not changed between the read and the dry run. Raises PlanError if that
+        never succeeds."""
         for _ in range(_TRIES):
             before = self._read_target(call, canonical)
             dry = requests.dry_run(canonical)
-            # A separate id: the API server's log lists it beside the write that is sent later.
+            # The dry run has a separate id, because the API server's log lists it beside the write that is sent later.
             dry = replace(dry, audit_id=str(uuid.uuid4()))
             answer = self._send(call, dry)
             if answer.status >= 300:
                 return answer
             content = attempt.read_whole(answer)
             after = content
-            # The answer is not a later state of a removed object.
+            # For a removed object, the answer is not its later state.
             if canonical.verb == "delete" or canonical.subresource == "eviction":
                 after = b""
             changes = self._compare(canonical, before, after, call.operation.summary.found)
@@ -241,7 +241,7 @@ class Writer:
         raise errors.PlanError("the object changes faster than it can be read; try again", code="plan.changed")
 
     def _read_target(self, call: call.Call, asked: request.Request) -> bytes:
-        """Returns the write's object; empty if it does not exist. Raises PlanError if unreadable."""
+        """Returns the write's object; empty bytes if it does not exist. Raises PlanError if it cannot be read."""
         target = requests.target(asked)
         if target is None:
             return b""
@@ -265,7 +265,7 @@ class Writer:
 
     def _check_dry_run(self, call: call.Call) -> None:
         """Raises PlanError for an API whose server is not known to honour dry runs."""
-        # An aggregated server may not support the parameter, and would carry out the dry run.
+        # An aggregated server may not support the parameter, and would then carry out the dry run.
         asked = call.request
         key = asked.group, asked.version
         if asked.group in kinds.BUILT_IN or self._is_known(key):
@@ -285,7 +285,7 @@ class Writer:
             self._known[key] = time.monotonic()
 
     def _is_known(self, key: tuple[str, str]) -> bool:
-        """Says whether an API was recently seen to support dry runs."""
+        """Says whether it was recently seen that an API supports dry runs."""
         with self._lock:
             seen = self._known.get(key)
         if seen is None:
@@ -293,7 +293,7 @@ class Writer:
         return time.monotonic() - seen < _KNOWN_S
 
     def _read(self, call: call.Call, asked: request.Request) -> types.Response:
-        """Reads for a write. Each read is recorded separately, under its own id."""
+        """Sends a read for a write. Each read is recorded separately, under its own id."""
         audit_id = str(uuid.uuid4())
         own = call.derive(replace(asked, audit_id=audit_id))
         try:
@@ -312,24 +312,24 @@ class Writer:
         return self._cluster.perform(request, call.seconds_left, call.operation.cancellation)
 
     def _refuse(self, call: call.Call, response: types.Response) -> attempt.Sent:
-        """Records that the API server refused a plan's request; returns its answer."""
+        """Records that the API server refused a plan's request; returns the server's answer."""
         body = attempt.read_whole(response)
         text = body.decode("utf-8", "replace")
         call.end(response.status, size=len(text))
-        # More is masked than is kept, so that a secret at the end of the kept text is not cut before masking.
+        # More text is masked than is kept, so that a secret at the end of the kept text is not cut before it is masked.
         masked = call.mask(text[: 2 * _MAX_TEXT])
         return attempt.Sent(response.status, masked[:_MAX_TEXT])
 
 
 @dataclass(frozen=True, slots=True)
 class WritableAccess(contexts.ClusterAccess):
-    """One cluster, its access, and the writer that tries and sends its writes."""
+    """The access to one cluster, with the writer that tries and sends writes to it."""
 
     writer: Writer = field(kw_only=True)
 
 
 def _count(chunks: Iterator[bytes], operation: operation.Operation) -> Iterator[bytes]:
-    """Yields a body whose bytes count like those of a script's own reads."""
+    """Yields a body, and counts its bytes like those of a script's own reads."""
     for chunk in chunks:
         operation.summary.take(len(chunk))
         yield chunk

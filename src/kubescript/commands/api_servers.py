@@ -15,8 +15,8 @@ __all__ = ["ApiServers"]
 
 
 class ApiServers:
-    """A handler of calls, like `contexts.Contexts`, where requests bring their credentials. The operator's credentials
-    are never used."""
+    """A handler of calls, like `contexts.Contexts`, for servers where requests bring their own credentials. The
+    operator's credentials are never used."""
 
     def __init__(self, accesses: Mapping[str, contexts.ClusterAccess]) -> None:
         """`accesses` contains the servers by URL."""
@@ -33,7 +33,7 @@ class ApiServers:
 
     @property
     def namespace(self) -> str:
-        """Its default namespace."""
+        """The server's default namespace."""
         return "default"
 
     @property

@@ -23,9 +23,9 @@ _CLOUDS: Final = "clouds.yaml"
 _SECURE: Final = "secure.yaml"
 _DEFAULT_NAME: Final = "openstack"
 _FILES: Final = ("cacert", "cert", "key")
-"""Keys of an entry that name files."""
+"""The keys of an entry whose values name files."""
 _MAX_FILE: Final = 1 << 20
-"""Bytes of a file."""
+"""The maximum size of a file in bytes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,23 +34,23 @@ class Cloud:
 
     name: str
     clouds: str = field(repr=False)
-    """Text of a clouds.yaml with only this cloud."""
+    """The text of a clouds.yaml with only this cloud."""
     secure: str = field(default="", repr=False)
-    """Text of a secure.yaml with only this cloud; empty without one."""
+    """The text of a secure.yaml with only this cloud; empty if there is none."""
     auth_url: str = ""
     scope: str = ""
-    """The region and project, on which its service catalog may depend."""
+    """The region and the project, on which the cloud's service catalog may depend."""
     readable: tuple[str, ...] = ()
-    """Files named in the entry."""
+    """The files that the entry names."""
     lacks_project: bool = False
     """Whether a request has a token but no project."""
 
 
 def of(settings: config.OpenStack, request: request_credentials.Credentials) -> Cloud:
-    """Returns the cloud for a request. Raises AuthError for wrong credentials, and ConfigError."""
+    """Returns the cloud for a request. Raises AuthError for wrong credentials, and ConfigError for wrong settings."""
     if settings.auth_urls:
         return _of_request(settings, request)
-    # A request with its own credentials must not act with the operator's.
+    # A request with its own credentials must not act with those of the operator.
     if request.has_openstack:
         raise errors.AuthError(
             "this server has credentials of its own: leave out OS_TOKEN, OS_URL and the OS_PROJECT headers",
@@ -97,8 +97,8 @@ def _of_operator(settings: config.OpenStack) -> Cloud:
 
 def _find_file() -> Path:
     """Returns the clouds.yaml of this user, or of this machine. Raises ConfigError if neither exists."""
-    # Not the current folder, which openstackclient also searches: over stdio the client chooses it, and a file there
-    # could name the files that the process may read.
+    # The current folder, which openstackclient also searches, is left out: over stdio the client chooses it, and a file
+    # there could name the files that the process may read.
     folders = (Path.home() / ".config" / "openstack", Path("/etc/openstack"))
     for folder in folders:
         if (folder / _CLOUDS).is_file():
@@ -121,7 +121,7 @@ def _entries(path: Path) -> dict[str, dict[str, Any]]:
     except OSError as error:
         raise errors.ConfigError(f"{path} cannot be read: {error.strerror}") from None
     except (yaml.YAMLError, ValueError, TypeError, KeyError, AttributeError):
-        # The parser's message quotes the file, which has passwords.
+        # The parser's message quotes the file, which contains passwords.
         raise errors.ConfigError(
             f"{path} is no clouds.yaml", remedy="it has `clouds:`, and an entry for each"
         ) from None
@@ -134,7 +134,7 @@ def _cloud(settings: config.OpenStack, name: str, entry: Mapping[str, Any], secr
         changed["cacert"] = str(settings.ca_cert)
     if settings.insecure:
         changed["verify"] = False
-    # A process of openstack has another current folder than this one.
+    # The current folder of a process of openstack differs from that of this process.
     readable = []
     for key in _FILES:
         if changed.get(key):
@@ -159,7 +159,7 @@ def _cloud(settings: config.OpenStack, name: str, entry: Mapping[str, Any], secr
 
 def _write(name: str, entry: Mapping[str, Any]) -> str:
     """Returns a file with only this entry."""
-    # JSON is valid YAML. A date, which YAML knows and JSON does not, becomes a text.
+    # JSON is valid YAML. A date, which exists in YAML but not in JSON, becomes a string.
     return json.dumps({"clouds": {name: entry}}, default=str)
 
 

@@ -41,7 +41,7 @@ def outcome(
 
 def _fault(job: types.Job, output: confined_process.Output, refused: int | None) -> runs.Fault | None:
     status = output.status
-    # Output after the deadline is missing, even if the command has succeeded.
+    # Output from after the deadline is missing, even if the command has succeeded.
     if status == 0 and not output.is_over:
         return None
     if output.cancelled:

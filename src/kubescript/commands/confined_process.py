@@ -26,17 +26,17 @@ __all__ = ["Output", "Process", "WayOut", "start"]
 _START_S: Final = 20.0
 _REAP_S: Final = 5.0
 _CHUNK: Final = 64 * 1024
-# Within this time a thread writes some 100 MiB.
+# Within this time, a thread can write to some 100 MiB.
 _LOOK_S: Final = 0.05
-"""Seconds between checks of how much memory a program has written to."""
-# A program has written this much when it starts, as a script's interpreter has.
+"""How many seconds pass between checks of how much memory a program has written to."""
+# A program has written to this much memory when it starts, like a script's interpreter.
 _OWN_BYTES: Final = 32 << 20
-"""Bytes beyond the limit that a program may write to."""
+"""How many bytes of memory beyond the limit a program may write to."""
 _MAPPINGS_BYTES: Final = 256 * 1024
-"""Bytes of /proc/PID/maps for some 3,000 mappings."""
-# No secret may be cut in two before it is masked.
+"""How many bytes /proc/PID/maps has for some 3,000 mappings."""
+# More is kept than is shown, so that no secret is cut in two before it is masked.
 _SPARE: Final = 64 * 1024
-"""Bytes that are kept beyond the part shown."""
+"""How many bytes are kept beyond the part that is shown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,9 +46,9 @@ class Output:
     stdout: str
     stderr: str
     dropped: int
-    """Bytes that were not kept."""
+    """How many bytes were not kept."""
     status: int | None = None
-    """The exit code, negative for a signal; None where it is unknown."""
+    """The exit code, negative for a signal; None if it is unknown."""
     is_over: bool = False
     """Whether the process was killed at its deadline."""
     cancelled: bool = False
@@ -67,7 +67,7 @@ class WayOut:
 
     @property
     def address(self) -> str:
-        """The address that the program takes for the cluster's."""
+        """The address that the program takes to be the cluster's."""
         host, port = self.listener.getsockname()
         return f"http://{host}:{port}/{self.secret}"
 
@@ -82,19 +82,19 @@ class Process:
         """The program's way out; None for a program with network access."""
 
     def read(self, deadline: float, limit: int, cancelled: cancellation.Cancellation | None = None) -> Output:
-        """Returns the output of the process until it ends or until the deadline (time.monotonic). About `limit` bytes
-        are kept of each of its two outputs. `cancelled` can end it sooner."""
+        """Returns what the process outputs until it ends or until the deadline (time.monotonic). About `limit` bytes of
+        each of its two outputs are kept. `cancelled` can end it sooner."""
         stdout_end, stderr_end = self._outputs
         out = _Text(limit + _SPARE)
         err = _Text(limit + _SPARE)
         is_over = not _read_all({stdout_end: out, stderr_end: err}, deadline, self._look)
         if is_over:
             self._worker.kill()
-        # It may have closed its outputs but still run.
+        # The process may have closed its outputs but still be running.
         gives_up = time.monotonic() + _REAP_S
         while not self._worker.wait(_LOOK_S) and time.monotonic() < gives_up:
             self._look()
-        # Before the sum: decoding determines how much was cut.
+        # The outputs are decoded before the sum is taken, since decoding determines how much was cut.
         stdout = out.decode()
         stderr = err.decode()
         dropped = out.dropped + err.dropped
@@ -107,7 +107,7 @@ class Process:
 
     def _look(self) -> None:
         """Kills a program that has written to more memory than permitted, or that has too many mappings."""
-        # Attack: a program writes to memory that RLIMIT_DATA does not count. RLIMIT_AS would count everything that our
+        # Attack: a program writes to memory that RLIMIT_DATA does not count. RLIMIT_AS would count everything that the
         # client maps.
         if self.way_out is None:
             return
@@ -119,9 +119,9 @@ class Process:
 
 
 def _measure_memory(pid: int) -> int | None:
-    """Returns the bytes of a process's private memory; None where its first thread has ended."""
-    # Attack: the first thread ends alone, after which nothing shows the memory of the others. None of our programs does
-    # that; killing one that is ending changes nothing.
+    """Returns the size of a process's private memory in bytes; None if its first thread has ended."""
+    # Attack: the first thread ends alone, after which nothing shows the memory of the other threads. None of the
+    # supported programs does that, and killing a program that is ending anyway changes nothing.
     try:
         pages = Path(f"/proc/{pid}/statm").read_text().split()
     except OSError:
@@ -134,8 +134,9 @@ def _measure_memory(pid: int) -> int | None:
 
 
 def _has_many_mappings(pid: int) -> bool:
-    """Says whether a process has some 3,000 mappings, where they can be read; a Go program has a hundred."""
-    # Attack: a program maps a socket, which keeps it and its watches without a descriptor: 65,000 times 60 of them.
+    """Says whether a process has some 3,000 mappings, if they can be read; a Go program has a hundred."""
+    # Attack: a program maps a socket, which keeps the socket and its watches without a descriptor: 65,000 times 60 of
+    # them.
     try:
         with Path(f"/proc/{pid}/maps").open("rb") as file:
             mappings = file.read(_MAPPINGS_BYTES)
@@ -160,8 +161,8 @@ class _Text:
         self.dropped += len(part) - len(taken)
 
     def decode(self) -> str:
-        """Returns the text; a cut text ends at the end of a line, or where the cut cannot split a secret that is shown
-        here."""
+        """Returns the text; if it was cut, it ends at the end of a line, or where the cut cannot split a secret that is
+        shown."""
         if self.dropped:
             size = len(self._parts)
             lines_end = self._parts.rfind(b"\n") + 1
@@ -172,7 +173,7 @@ class _Text:
 
 
 def _read_all(texts: dict[int, _Text], deadline: float, look: Callable[[], None]) -> bool:
-    """Reads until both outputs are closed, and checks the process regularly. Returns False when the deadline comes
+    """Reads until both outputs are closed, and checks the process regularly. Returns False if the deadline comes
     first."""
     poller = select.poll()
     for descriptor in texts:
@@ -201,8 +202,8 @@ def _read_all(texts: dict[int, _Text], deadline: float, look: Callable[[], None]
 
 @contextlib.contextmanager
 def start(worker: spawner.Worker, order: orders.Order, *, strict: bool) -> Iterator[Process]:
-    """Yields the process that runs a command line, and ends it afterwards. Raises WorkerError when it does not start,
-    or when a required layer of its confinement is missing."""
+    """Yields the process that runs a command line, and ends it afterwards. Raises WorkerError if it does not start, or
+    if a required layer of its confinement is missing."""
     with contextlib.ExitStack() as held:
         held.callback(worker.close)
         outputs = _give(worker, order, held)
@@ -224,7 +225,7 @@ def _give(worker: spawner.Worker, order: orders.Order, held: contextlib.ExitStac
     except OSError as error:
         raise _start_error(error) from None
     finally:
-        # An output ends only when no process has its other end.
+        # An output ends only when no process holds its other end.
         os.close(out_end)
         os.close(err_end)
     return out, err
@@ -249,9 +250,9 @@ def _await_confinement(worker: spawner.Worker, held: contextlib.ExitStack, *, st
 
 
 def _check(found: tuple[protocol.Layer, ...], *, strict: bool) -> None:
-    """Raises WorkerError when a required layer is missing; warns of any other."""
+    """Raises WorkerError if a required layer is missing; warns about any other missing layer."""
     lacking = layers.missing(found, layers.COMMANDS)
-    # Without `egress` `oc` never runs: it could reach every server that this machine reaches.
+    # Without `egress`, `oc` never runs: it could reach every server that this machine can reach.
     lacks_egress = any(layer.name == "egress" and not layer.active for layer in found)
     if lacks_egress:
         lacking = ("egress", *lacking)

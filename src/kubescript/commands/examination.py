@@ -1,4 +1,5 @@
-"""Examines for `kubescript doctor` whether command lines run here, by running one that calls no service."""
+"""Examines, for `kubescript doctor`, whether command lines can run on this machine, by running one that calls no
+service."""
 
 from __future__ import annotations
 
@@ -14,12 +15,12 @@ __all__ = ["examine"]
 
 _WITHIN_S: Final = 60.0
 _SHOWN: Final = 200
-"""Bytes of the version that are shown."""
+"""How many bytes of the version are shown."""
 
 
 def examine(settings: config.Settings, program: config.Route) -> tuple[bool, str]:
-    """Returns whether a program reports its version when confined by all required layers, and a text about it and its
-    credentials."""
+    """Returns whether a program reports its version when confined by all required layers, and a text about the program
+    and its credentials."""
     try:
         if program == "openshift":
             order, where = _ask_oc(settings.openshift)
@@ -43,7 +44,7 @@ def _ask_oc(settings: config.OpenShift) -> tuple[orders.Order, str]:
     where = f"{binary}, {source}"
     if oc_runner.is_stand_in(settings, binary):
         where += "; oc is not installed"
-    # `--client`, because without it the cluster would be asked too.
+    # `--client` is given because otherwise the cluster would be asked too.
     order = orders.OpenShiftOrder(["version", "--client"], str(binary), "default")
     return order, where
 

@@ -26,7 +26,7 @@ __all__ = ["Answer", "Connection", "call", "failure", "is_about_request", "is_re
 
 _MAX_HEAD: Final = 64 * 1024
 _MAX_BODY: Final = 3 << 20
-"""Bytes, the same limit as an API server's."""
+"""The maximum size of a body in bytes, the same as that of an API server."""
 _SMALL_BODY: Final = 64 * 1024
 """The largest body, in bytes, that any number of connections may have at once; larger ones are read one at a time."""
 # A review of rights has a few hundred bytes. Attack: a command sends 3 MiB of empty fields, which took 2.7 s to read.
@@ -43,11 +43,11 @@ _CONTENT_TYPES: Final = {
     "application/apply-patch+yaml": "apply-patch",
 }
 _STATUS: Final = {"policy": HTTPStatus.FORBIDDEN, "writes": HTTPStatus.FORBIDDEN, "request": HTTPStatus.BAD_REQUEST}
-"""HTTP statuses by the first part of an error's code; other errors are about the cluster."""
+"""The HTTP statuses by the first part of an error's code; errors with any other code are about the cluster."""
 _REVIEWS: Final = frozenset(
     {"authentication.k8s.io", "authorization.k8s.io", "authorization.openshift.io", "security.openshift.io"}
 )
-"""Groups whose reviews only ask: they are created, but nothing is stored."""
+"""Groups whose reviews are only questions: they are created, but nothing is stored."""
 _REASON: Final = {HTTPStatus.FORBIDDEN: "Forbidden", HTTPStatus.BAD_REQUEST: "BadRequest"}
 
 
@@ -63,7 +63,7 @@ class Answer:
 
 
 def failure(code: str, message: str, *, closes: bool = False) -> Answer:
-    """Returns an error in the format of an API server. With `closes` it is the connection's last answer."""
+    """Returns an error in the format of an API server. With `closes`, it is the connection's last answer."""
     family, _, _ = code.partition(".")
     status = _STATUS.get(family, HTTPStatus.SERVICE_UNAVAILABLE)
     # `oc` shows the message of a Status.
@@ -83,7 +83,7 @@ def failure(code: str, message: str, *, closes: bool = False) -> Answer:
 
 
 def is_about_request(code: str) -> bool:
-    """Says whether an error is about the request, and not about the cluster."""
+    """Says whether an error is about the request rather than about the cluster."""
     family, _, _ = code.partition(".")
     return family in _STATUS
 
@@ -93,7 +93,7 @@ class Answers(Protocol):
 
     @property
     def seconds_left(self) -> float:
-        """Seconds until an answer is no longer needed."""
+        """How many seconds are left until an answer is no longer needed."""
 
     @property
     def large_body(self) -> contextlib.AbstractContextManager[object]:
@@ -139,7 +139,7 @@ class Connection:
             self._http.start_next_cycle()
 
     def _next(self) -> h11.Event | type[h11.NEED_DATA | h11.PAUSED]:
-        """Returns the next part of a request, once it is there."""
+        """Returns the next part of a request, once it has arrived."""
         # Attack: a command sends 3 MiB in chunks of one byte, which took 13 s of the host's processor, or a head of
         # 16,000 lines, which took 54 ms.
         began = time.thread_time()
@@ -162,7 +162,7 @@ class Connection:
     def _write(self, answer: Answer) -> None:
         """Sends an answer; if its body breaks off, the connection ends."""
         named = {**answer.headers, "content-type": answer.content_type}
-        # A warning may contain any character; h11 takes ASCII texts, or bytes.
+        # A warning may contain any character, but h11 takes only ASCII strings, or bytes.
         headers = [(name.encode(), value.encode("latin-1", "replace")) for name, value in named.items()]
         try:
             with self._answers.reading(answer.response):
@@ -219,7 +219,7 @@ def _parameters(query: str) -> list[tuple[str, str]]:
         pairs = urllib.parse.parse_qsl(query, keep_blank_values=True, max_num_fields=_MAX_PARAMETERS, errors="strict")
     except ValueError:
         raise errors.RequestError("the query cannot be read", code="request.query") from None
-    # Drops --request-timeout: the command's own deadline counts.
+    # This drops --request-timeout: the command's own deadline counts.
     return [(name, value) for name, value in pairs if name != "timeout"]
 
 

@@ -13,7 +13,7 @@ from kubescript import errors
 __all__ = ["MAX_BYTES", "MAX_WORDS", "split"]
 
 MAX_BYTES: Final = 16 * 1024
-"""Maximum bytes of a command line in UTF-8."""
+"""The maximum size of a command line in bytes of UTF-8."""
 MAX_WORDS: Final = 256
 
 _NAMES: Final = {"oc": ("oc", "kubectl"), "openstack": ("openstack",)}
@@ -22,7 +22,7 @@ _INSTEAD: Final = {
     "oc": "filter with --selector and --field-selector, print with -o jsonpath=… or -o name",
     "openstack": "filter with the command's own options, print with -f json and -c COLUMN",
 }
-# Longer ones first, so that the message names them.
+# The longer signs come first, so that the message names them.
 _SHELL: Final[tuple[str, ...]] = ("&&", "||", ">>", "|", "&", ";", ">", "<", "$(", "`")
 _EXPANDED: Final[tuple[str, ...]] = ("$(", "`")
 """Syntax on which a shell acts even in double quotes."""
@@ -76,7 +76,7 @@ def _check_shell(text: str, words: list[str], program: str) -> None:
 
 
 def _find_unquoted_signs(text: str) -> Iterator[str]:
-    """Yields the shell syntax outside quotes. All quotes are known to be closed."""
+    """Yields the shell syntax outside quotes. It is already known that all quotes are closed."""
     quote, at = "", 0
     while at < len(text):
         character = text[at]

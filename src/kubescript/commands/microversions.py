@@ -1,5 +1,5 @@
-"""Finds the microversion for commands whose line does not name one: the greatest that the cloud supports, per
-service."""
+"""Finds the microversion for commands whose line does not name one: for each service, the greatest that the cloud
+supports."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ __all__ = ["COMMAND", "PATIENCE_S", "Known", "parse"]
 COMMAND: Final = ("versions", "show", "--format", "json")
 """The command that the host runs once per cloud; its answer goes to `parse`."""
 
-# Identity and key-manager report microversions that their clients do not accept as a version, and the other services
-# have none.
+# Identity and key-manager report microversions that their clients do not accept as a version, and services that are not
+# listed here have none.
 _OPTIONS: Final = {
     "accelerator": "os_accelerator_api_version",
     "baremetal": "os_baremetal_api_version",
@@ -33,12 +33,12 @@ _VERSION: Final = re.compile(r"(\d{1,4})\.(\d{1,4})", re.ASCII)
 
 
 _LASTS_S: Final = 3_600.0
-"""Seconds for which a cloud's answer is valid."""
+"""For how many seconds a cloud's answer is valid."""
 _SILENCE_S: Final = 30.0
-"""Likewise for a cloud that has not answered."""
+"""For how many seconds a cloud that has not answered is not asked again."""
 _MAX_CLOUDS: Final = 256
 PATIENCE_S: Final = 5.0
-"""Seconds that a command line waits for microversions."""
+"""How many seconds a command line waits for microversions."""
 
 
 @dataclass(slots=True)
@@ -52,15 +52,15 @@ class _Cloud:
 
 
 class Known:
-    """The microversions of each cloud, which is asked once an hour. Used by many threads at once."""
+    """The microversions of each cloud, which is asked once an hour. Safe for use from many threads."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._clouds: dict[str, _Cloud] = {}
 
     def of(self, name: str, ask: Callable[[], dict[str, str] | None]) -> dict[str, str]:
-        """Returns the microversions of a cloud, under any name that identifies it; none while they are unknown. `ask`
-        returns None for an answer that must not be kept."""
+        """Returns the microversions of a cloud, under any name that identifies it; no versions while they are unknown.
+        `ask` returns None for an answer that must not be kept."""
         cloud = self._find(name)
         if not cloud.lock.acquire(timeout=PATIENCE_S):
             return cloud.versions
@@ -76,7 +76,7 @@ class Known:
 
     def _find(self, name: str) -> _Cloud:
         with self._lock:
-            # Attack: a caller names ever other projects.
+            # Attack: a caller names more and more projects.
             if name not in self._clouds and len(self._clouds) >= _MAX_CLOUDS:
                 self._clouds.clear()
             return self._clouds.setdefault(name, _Cloud())
@@ -94,7 +94,7 @@ def parse(answer: str) -> dict[str, str]:
         if option is None or parts is None or row.get("Status") != "CURRENT":
             continue
         number = (int(parts[1]), int(parts[2]))
-        # Where regions differ, all of them support the lowest.
+        # If regions differ, the lowest version is the one that all of them support.
         found[option] = min(number, found.get(option, number))
     return {option: f"{major}.{minor}" for option, (major, minor) in found.items()}
 

@@ -1,7 +1,8 @@
 """Decides whether a command line of `oc` or `kubectl` is run: its command and each of its flags must be on a list.
 
-Arguments are read as cobra and pflag read them: flags that both support, by exact names; an unknown flag ends the
-reading. The proxy's policy and the process's confinement hold without this check: its purpose is clear answers.
+Arguments are read as cobra and pflag read them: only flags that both support are accepted, by their exact names, and an
+unknown flag ends the reading. The proxy's policy and the process's confinement hold even without this check, whose
+purpose is clear answers.
 """
 
 from __future__ import annotations
@@ -18,9 +19,9 @@ __all__ = ["Rules", "check"]
 _FORMATS: Final = frozenset({"json", "yaml", "kyaml", "name", "wide", "plaintext"})
 _TEMPLATES: Final = ("jsonpath=", "jsonpath-as-json=", "custom-columns=", "go-template=", "template=")
 _MAX_LEVEL: Final = 10
-"""The highest level of `-v` in kubectl."""
+"""The highest level that kubectl has for `-v`."""
 _SHOWN: Final = 60
-"""Characters of a word that a message quotes."""
+"""How many characters of a word a message quotes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +77,7 @@ def _leading_words(arguments: Sequence[str]) -> tuple[oc_commands.Command, str]:
             else:
                 words.append(item)
     except _UnknownFlagError as unknown:
-        # cobra takes the word behind an unknown flag for its value, and looks for the command no further.
+        # cobra takes the word after an unknown flag to be its value, and looks for the command no further.
         ended_by = str(unknown)
     return oc_commands.canonical(tuple(words)), ended_by
 
@@ -166,7 +167,7 @@ def _next_value(spelling: str, waiting: Iterator[str]) -> str:
     value = next(waiting, None)
     if value is None:
         raise _flag_denial(spelling, "a value must follow")
-    # A flag must never pass for a value.
+    # A flag must never be taken for a value.
     if value.startswith("-"):
         joined = f"{spelling}={value}"
         raise _flag_denial(spelling, f"a value that begins with - is written in the same word: {_quote(joined)}")
@@ -196,8 +197,8 @@ def _is_level(text: str) -> bool:
 
 
 def _check_after_dashes(arguments: Sequence[str]) -> None:
-    """Refuses after `--` the flags that are refused before it."""
-    # kubectl takes all words there as plain; this check does not rely on that.
+    """Refuses, after `--` too, the flags that are refused before it."""
+    # kubectl treats all words after `--` as plain arguments, but this check does not rely on that.
     if "--" not in arguments:
         return
     start = arguments.index("--") + 1

@@ -123,6 +123,6 @@ _FLAGS: Final = READS | WRITES
 BLOCKED: Final = {tuple(words.split()): instead for words, instead in _instead("blocked", "commands").items()}
 """Commands that are refused by default, even with `allow_write`, each with advice."""
 REFUSED_FLAGS: Final = _instead("refused", "flags")
-"""Advice by the flag's spelling; a command's own list of flags takes precedence."""
+"""The advice for each refused flag, by its spelling; a command's own list of flags takes precedence."""
 GLOBAL_FLAGS: Final = _parse_flags(_FILE["flags"]["global"])
 _HELP: Final = _parse_flags(_FILE["flags"]["help"])

@@ -1,4 +1,4 @@
-"""Runs command lines of `oc`, each in a process that can reach only our broker."""
+"""Runs command lines of `oc`, each in a process that can reach only this server's broker."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _NOT_OC: Final = "oc is not installed here, so kubectl has answered"
 
 
 class Runner:
-    """A runner of command lines, each in a separate process. Used by many threads at once."""
+    """A runner of command lines, each in a separate process. Safe for use from many threads."""
 
     def __init__(
         self,
@@ -52,8 +52,8 @@ class Runner:
 
     def run(self, job: types.Job) -> runs.Outcome:
         """Runs the command line in the job's script. Raises PolicyDenied for a line that may not run, RequestError and
-        AuthError for unreadable lines or unusable credentials, and WorkerError and ConfigError if none can run."""
-        # A request with its own credentials must not act with the operator's.
+        AuthError for unreadable lines or unusable credentials, and WorkerError or ConfigError if no line can run."""
+        # A request with its own credentials must not act with those of the operator.
         if not self._settings.urls and request_credentials.current().has_openshift:
             raise errors.AuthError(
                 "this server has credentials of its own: leave out OCP_TOKEN and OCP_URL", code="auth.access"
@@ -74,13 +74,13 @@ class Runner:
             worker = self._processes.start("openshift", job.limits)
             held.enter_context(job.cancellation.closing(worker.kill))
             running = held.enter_context(confined_process.start(worker, order, strict=self._processes.strict))
-            if running.way_out is None:  # no descriptor was free for it
+            if running.way_out is None:  # no descriptor was free for the way out
                 raise errors.WorkerError("the process of the command line has no way out; run it again")
             address = running.way_out.address
             asked = proxy.Proxy(running.way_out, job, deadline, may_write=self._settings.allow_write)
             with asked.serving():
                 output = running.read(deadline, job.limits.output_bytes, job.cancellation)
-        # The address means nothing to a reader, and has the secret of the proxy.
+        # The address means nothing to a reader, and contains the proxy's secret.
         stdout = output.stdout.replace(address, _CLUSTER)
         stderr = output.stderr.replace(address, _CLUSTER)
         output = replace(output, stdout=stdout, stderr=stderr)
@@ -103,7 +103,8 @@ class Runner:
 def _explain(faults: Mapping[str, str]) -> Iterator[str]:
     """Yields reasons why the cluster has not answered: codes, with their messages if these quote nothing."""
     for code, message in faults.items():
-        # Attack: the message contains a pod's name; the command's own output, which is marked, contains it too.
+        # Attack: the message contains a pod's name. Such a message is left out, since the command's own output, which
+        # is marked, contains it too.
         is_plain = code in errors.PLAIN_CODES
         yield f"{code}: {message}" if is_plain else code
 
@@ -125,7 +126,8 @@ def program(settings: config.OpenShift) -> Path:
 
 
 def is_stand_in(settings: config.OpenShift, binary: Path) -> bool:
-    """Says whether the program is a kubectl used because `oc` is missing, and not one named in a setting."""
+    """Says whether the program is a kubectl that is used because `oc` is missing, rather than because a setting names
+    it."""
     if settings.binary is not None:
         return False
     return binary.name == _KUBECTL
@@ -136,7 +138,7 @@ def _without_wait(arguments: list[str]) -> list[str]:
     # A planned deletion never happens, and `oc` waits for it by default.
     if any(argument.startswith("--wait") for argument in arguments):
         return arguments
-    # Behind `--` it would be the name of an object.
+    # After `--`, the flag would be the name of an object.
     end = len(arguments)
     if "--" in arguments:
         end = arguments.index("--")

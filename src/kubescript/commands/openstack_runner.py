@@ -61,7 +61,7 @@ class NoCluster:
 
 
 class Runner:
-    """A runner of command lines. Used by many threads at once."""
+    """A runner of command lines. Safe for use from many threads."""
 
     def __init__(self, settings: config.Settings, started: processes.Processes, later: Callable[..., None]) -> None:
         """`later` runs a function after an answer has been sent."""
@@ -71,14 +71,14 @@ class Runner:
 
     def run(self, job: types.Job) -> runs.Outcome:
         """Runs the command line in the job's script. Raises RequestError for an unreadable line, AuthError for wrong
-        credentials, and WorkerError and ConfigError if none can run."""
+        credentials, and WorkerError or ConfigError if no line can run."""
         began = time.monotonic()
         timeout_s = job.limits.timeout_ms / 1000
         job = replace(job, deadline=began + timeout_s)
         arguments = line.split(job.script, "openstack")
         credentials = request_credentials.current()
         cloud = clouds.of(self._settings, credentials)
-        # The service catalog may depend on region and project.
+        # The service catalog may depend on the region and the project.
         name = f"{cloud.auth_url} {cloud.scope}"
         versions = self._processes.microversions.of(name, lambda: self._ask_microversions(job, cloud))
         output = self._output(job, cloud, arguments, versions)
@@ -99,7 +99,8 @@ class Runner:
             with contextlib.suppress(ValueError):
                 return microversions.parse(output.stdout)
         log.warning("the cloud's microversions are not known", extra={"event": "openstack.microversions"})
-        # A silent cloud is not asked again at once; a caller's refused credentials say nothing about the cloud.
+        # A silent cloud is not asked again immediately. Refused credentials of a caller, however, say nothing about the
+        # cloud.
         return {} if output.is_over else None
 
     def _output(

@@ -16,11 +16,11 @@ __all__ = ["Processes"]
 
 # The host kills a process at its deadline. The kernel's limit matters only if the host fails.
 _CPU_MARGIN_S: Final = 5
-"""Processor seconds beyond the deadline."""
+"""How many processor seconds beyond its deadline a process has."""
 
 
 class Processes:
-    """A starter of processes for all callers. Used by many threads at once."""
+    """A starter of processes for all callers. Safe for use from many threads."""
 
     def __init__(self, settings: config.Settings) -> None:
         self.places = concurrency.Places(
@@ -37,8 +37,8 @@ class Processes:
         self._spawners: dict[config.Route, spawner.Spawner] = {}
 
     def warm_up(self, toolsets: Sequence[str]) -> None:
-        """Starts to load the programs of the toolsets without waiting."""
-        # openstackclient takes a second or two.
+        """Starts to load the programs of the toolsets, without waiting for them."""
+        # Loading openstackclient takes a second or two.
         for program in config.ROUTES:
             if program in toolsets:
                 self._spawner(program).warm_up()
@@ -50,7 +50,7 @@ class Processes:
         return source.spawn(limits.memory_bytes, timeout_s + _CPU_MARGIN_S)
 
     def close(self) -> None:
-        """Ends all processes, and starts no more."""
+        """Ends all processes, and makes sure that no more are started."""
         self.places.close()
         with self._lock:
             spawners = list(self._spawners.values())
@@ -58,7 +58,7 @@ class Processes:
             one.close()
 
     def _spawner(self, program: config.Route) -> spawner.Spawner:
-        """Returns the fork server of a program, created at the first use."""
+        """Returns the fork server of a program, which is created when it is first used."""
         with self._lock:
             if program not in self._spawners:
                 command = (sys.executable, "-I", "-m", "kubescript.launcher.start", program)

@@ -1,7 +1,7 @@
 """Reads the bodies that `kubectl` writes as protobuf: reviews of the caller's own rights.
 
-Since 1.35 its typed clients prefer protobuf. `create` uses them too, but is refused with an explanation. The other
-allowed commands send JSON, or nothing.
+Since 1.35 its typed clients prefer protobuf. `create` uses these clients too, but is refused with an explanation. All
+other allowed commands send JSON, or nothing.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ __all__ = ["CONTENT_TYPE", "UnknownMessageError", "to_json"]
 CONTENT_TYPE: Final = "application/vnd.kubernetes.protobuf"
 _MAGIC: Final = b"k8s\x00"
 _LENGTH_DELIMITED: Final = 2
-"""Protobuf's wire type of texts and messages."""
+"""Protobuf's wire type of strings and messages."""
 _MAX_SHIFT: Final = 28
 """The largest shift in a length, which has at most five bytes."""
 
-# Field numbers are those of generated.proto in k8s.io/api/authorization/v1 and authentication/v1. A text denotes a
-# string, and a pair a message.
+# Field numbers are those of generated.proto in k8s.io/api/authorization/v1 and authentication/v1. A Python string
+# stands for a string, and a pair for a message.
 _Shape = Mapping[int, "str | tuple[str, _Shape]"]
 _RESOURCE: Final[_Shape] = {
     1: "namespace", 2: "verb", 3: "group", 4: "version", 5: "resource", 6: "subresource", 7: "name",
@@ -57,7 +57,7 @@ def to_json(body: bytes) -> dict[str, Any]:
 
 
 def _object(data: memoryview, shape: _Shape) -> dict[str, Any]:
-    """Returns a message. With an empty shape, unknown fields are ignored, which mean nothing in a review."""
+    """Returns a message. Unknown fields mean nothing in a review; with an empty shape, they are ignored."""
     found: dict[str, Any] = {}
     for number, value in _fields(data):
         field = shape.get(number)
@@ -79,7 +79,8 @@ def _text(value: memoryview) -> str:
 
 
 def _fields(data: memoryview) -> Iterator[tuple[int, memoryview]]:
-    """Yields the fields of a message that have a length: texts and messages. Other fields do not matter in a review."""
+    """Yields the fields of a message that have a length: strings and messages. Other fields do not matter in a
+    review."""
     at = 0
     while at < len(data):
         key, at = _number(data, at)

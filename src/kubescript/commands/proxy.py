@@ -1,6 +1,6 @@
 """The only way out of the process of `oc`: each of its HTTP requests becomes a call of the broker, under its policy.
 
-A caller's arguments steer the program that sends the requests, so it is treated as hostile.
+A caller's arguments steer the program that sends the requests, so that program is treated as hostile.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ log = logging.getLogger(__name__)
 _MAX_CONNECTIONS: Final = 32
 # Attack: a program keeps sending requests, each of which costs the host more than its sender.
 _SPARE: Final = 16
-"""Requests beyond the limit that still get an answer that says so."""
+"""How many requests beyond the limit still get an answer, which says that the limit was exceeded."""
 # A thousand requests of `oc` take 0.03 s.
 _READING_S: Final = 2.0
-"""Seconds of the host's processor time for reading a command's requests."""
+"""How many seconds of the host's processor time reading a command's requests may take."""
 _END_S: Final = 2.0
-"""Seconds that all threads of a command together may take to end."""
+"""How many seconds all threads of a command together may take to end."""
 _PAUSE_S: Final = 0.05
-# `oc` takes a watch or a log that breaks off for complete, and would succeed before it is killed.
+# `oc` takes a watch or a log that breaks off to be complete, and would succeed before it is killed.
 _GRACE_S: Final = 5.0
-"""Seconds that answers outlive the command's deadline."""
+"""By how many seconds answers outlive the command's deadline."""
 
 
 class Proxy:
@@ -47,16 +47,16 @@ class Proxy:
         self, way_out: confined_process.WayOut, job: types.Job, deadline: float, *, may_write: bool = False
     ) -> None:
         """`job` handles calls, and holds their limits; `deadline` is the command's end (time.monotonic). Without
-        `may_write` no write reaches the broker, whatever the cluster's own mode."""
+        `may_write`, no write reaches the broker, whatever the cluster's own mode."""
         self._may_write = may_write
         self._listener = way_out.listener
         self._secret = way_out.secret
         self._job = job
         self._deadline = deadline
         self._context = contextvars.copy_context()
-        """Contains the token of the request that is being answered."""
+        """The context with the token of the request that is being answered."""
         self.large_body = threading.Lock()
-        """Held by the one connection with a large body, until it is answered."""
+        """Held by the one connection that has a large body, until its request is answered."""
         self._lock = threading.Lock()
         self._open: set[socket.socket] = set()
         self._threads: set[threading.Thread] = set()
@@ -67,13 +67,13 @@ class Proxy:
         self._running = 0
         self._connections = 0
         self.calls = 0
-        """Requests, including refused ones."""
+        """How many requests there were, including refused ones."""
         self.faults: dict[str, str] = {}
         """Errors that are not about the request: a message for each code."""
 
     @contextlib.contextmanager
     def serving(self) -> Iterator[None]:
-        """Answers requests until the block ends, and then gives up those still unanswered."""
+        """Answers requests until the block ends, and then gives up those that are still unanswered."""
         accepting = threading.Thread(target=self._accept, name="kubescript-proxy", daemon=True)
         accepting.start()
         try:
@@ -82,7 +82,7 @@ class Proxy:
             self._end()
             gives_up = time.monotonic() + _END_S
             for thread in (accepting, *tuple(self._threads)):
-                if thread.ident is not None:  # else it could not be started
+                if thread.ident is not None:  # otherwise the thread could not be started
                     left = gives_up - time.monotonic()
                     thread.join(max(0.0, left))
 
@@ -101,7 +101,7 @@ class Proxy:
         with self._lock:
             responses = list(self._responses)
             running = self._running
-        # A watch would go on until the deadline.
+        # Otherwise, a watch would go on until the deadline.
         for response in responses:
             response.close()
         if running:
@@ -112,7 +112,7 @@ class Proxy:
         while True:
             try:
                 sock, _ = self._listener.accept()
-            except OSError:  # `_end` has shut it down, or no descriptor is free at the moment
+            except OSError:  # `_end` has shut down the listener, or no descriptor is free now
                 if self._has_ended:
                     return
                 time.sleep(_PAUSE_S)
@@ -176,8 +176,8 @@ class Proxy:
 
     @property
     def seconds_left(self) -> float:
-        """Seconds until answers are given up; `_end` gives them up sooner, once the command is killed at its
-        deadline."""
+        """How many seconds are left until answers are given up; `_end` gives them up sooner, once the command is killed
+        at its deadline."""
         left = self._deadline + _GRACE_S - time.monotonic()
         return max(0.001, left)
 
@@ -196,7 +196,7 @@ class Proxy:
             call = http_connection.call(method, target, headers, body, self._secret)
         except errors.RequestError as error:
             return http_connection.failure(error.code, error.message, closes=True)
-        except Exception:  # without an answer `oc` would retry again and again
+        except Exception:  # without an answer, `oc` would retry again and again
             log.exception("a request of a command failed", extra={"event": "proxy.bug"})
             return http_connection.failure("internal", "kubescript failed; see its log")
         if not self._may_write and not http_connection.is_read(call):
@@ -210,7 +210,7 @@ class Proxy:
             content_type = reply.content_type or "application/json"
             return http_connection.Answer(reply.status, response, content_type, reply.headers)
         fault = reply.fault or protocol.ScriptFault("internal", "there is no answer")
-        # Errors about a request are in the command's own output.
+        # Errors about a request are in the command's own output anyway.
         if not http_connection.is_about_request(fault.code):
             self.faults[fault.code] = fault.message
         return http_connection.failure(fault.code, fault.message)

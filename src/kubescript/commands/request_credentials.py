@@ -1,4 +1,4 @@
-"""The credentials in a request's headers, for the command lines that answer it.
+"""The credentials in a request's headers, for the command lines that answer the request.
 
 `server` sets the headers of the request being answered; code that needs credentials gets them here. Each request of a
 session has its own credentials: never those of the request that began the session, and never another caller's.
@@ -17,10 +17,10 @@ from kubescript import config, errors
 
 __all__ = ["Credentials", "check_url", "current", "using"]
 
-# Keystone's tokens have 200 to 300 characters, and the longest that identity providers sign have 6,000.
+# Keystone's tokens have 200 to 300 characters, and the longest tokens that identity providers sign have 6,000.
 _MAX_TOKEN: Final = 16_384
 _MAX_TEXT: Final = 2_048
-# Printable ASCII. Attack: a value contains a line end, which would begin another header, or NUL, which ends a text in
+# Printable ASCII. Attack: a value contains a line end, which would begin another header, or NUL, which ends a string in
 # C.
 _TOKEN: Final = re.compile(r"[!-~]+")
 _TEXT: Final = re.compile(r"[!-~]([ -~]*[!-~])?")
@@ -28,17 +28,17 @@ _TEXT: Final = re.compile(r"[!-~]([ -~]*[!-~])?")
 
 @dataclass(frozen=True, slots=True)
 class Credentials:
-    """The credentials in one request; a text is empty where its header is missing. The `repr` shows no values."""
+    """The credentials in one request; a string is empty if its header is missing. The `repr` shows no values."""
 
     os_token: str = field(default="", repr=False)
     os_url: str = field(default="", repr=False)
-    """As sent; `config.normal_url` normalizes it for comparison."""
+    """The URL as it was sent; `config.normal_url` normalizes it for comparison."""
     os_project_id: str = field(default="", repr=False)
     os_project_name: str = field(default="", repr=False)
     os_project_domain_name: str = field(default="", repr=False)
     ocp_token: str = field(default="", repr=False)
     ocp_url: str = field(default="", repr=False)
-    """As sent."""
+    """The URL as it was sent."""
 
     @property
     def has_openstack(self) -> bool:
@@ -68,7 +68,7 @@ def check_url(token: str, url: str, allowed: Container[str], prefix: str, what: 
 _Headers = Iterable[tuple[bytes, bytes]]
 # Names with underscores mean the same; proxies drop them unless configured not to.
 _FIELDS: Final = {name.replace("_", "-"): name for name in Credentials.__slots__}
-"""Fields by the names of their headers, with hyphens."""
+"""The fields by the names of their headers, written with hyphens."""
 
 _headers: contextvars.ContextVar[_Headers] = contextvars.ContextVar("headers", default=())
 """The headers of the request that is being answered; none over stdio."""
@@ -92,7 +92,7 @@ def current() -> Credentials:
         key = _FIELDS.get(name.decode("latin-1").lower().replace("_", "-"))
         if key is None:
             continue
-        # Attack: a client sends a header twice; a proxy checks one, and the other counts.
+        # Attack: a client sends a header twice; a proxy checks the one, but the other counts.
         if key in found:
             raise _unusable(key, "it is there twice; OS_TOKEN and OS-TOKEN are the same header")
         found[key] = _check_value(key, value.decode("latin-1"))
@@ -100,7 +100,7 @@ def current() -> Credentials:
 
 
 def _check_value(key: str, value: str) -> str:
-    """Returns the value of a header. Raises RequestError when it cannot be used."""
+    """Returns the value of a header. Raises RequestError if the value cannot be used."""
     pattern, most, wanted = _TEXT, _MAX_TEXT, "plain ASCII"
     if key.endswith("_token"):
         pattern, most, wanted = _TOKEN, _MAX_TOKEN, "plain ASCII without blanks"

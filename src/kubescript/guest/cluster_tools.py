@@ -19,7 +19,7 @@ __all__ = ["cluster_list", "gke_auth"]
 
 _FORMATS: Final = ("table", "detailed", "json")
 _ONE_POD: Final = Call("GET", ("api", "v1", "pods"), (("limit", "1"),), accept="names")
-"""With the first pod, the API server reports how many more there are."""
+"""Asks for the first pod alone: with it, the API server reports how many more there are."""
 _STATS: Final = ("version", "nodes", "ready", "pods")
 _MOST_REASON: Final = 300
 """How many characters of the reason why a cluster does not answer are shown."""
@@ -51,7 +51,8 @@ def _add_stats(clusters: Sequence[Cluster], apis: Sequence[client.K8s]) -> None:
     parallel = apis[0].parallel
     node_counts = parallel([(_count_nodes, api) for api in apis])
     alive = []
-    # Only clusters that answer are asked for more: a dead one costs one call, and the others wait for it once.
+    # Only clusters that answer are asked for more, so that a dead cluster costs one call, and the others wait for it
+    # once.
     for cluster, api, answer in zip(clusters, apis, node_counts, strict=True):
         if _is_dead(answer):
             cluster["error"] = cells.line(answer.message)[:_MOST_REASON]
@@ -74,7 +75,7 @@ def _count_pods(api: client.K8s) -> Cluster:
     found, _ = api._session.fetch_list(_ONE_POD, schemas.OBJECT, "")
     count = len(found)
     left = found.metadata.get("remainingItemCount")
-    # An API server may omit how many more there are.
+    # An API server may omit how many more pods there are.
     if left is None and found.metadata.get("continue"):
         return {"pods": f"{count}+"}
     return {"pods": count + (left or 0)}
@@ -137,7 +138,7 @@ def _write_details(clusters: Sequence[Cluster]) -> str:
 
 
 def gke_auth(k8s: client.K8s, *, verify: bool = True) -> str:
-    """Returns the user that the cluster sees for this server."""
+    """Returns the user as which the cluster sees this server."""
     if not verify:
         return messages.text("gke_logged_in", cluster=k8s.name)
     try:

@@ -65,7 +65,7 @@ class _Guest:
         builtin_kinds.of_model("V1Pod")
 
     def open(self, link: channel.Channel) -> _Session:
-        """Creates the global names of a script around the worker's socket, and runs a small script on a canned
+        """Creates the global names of a script, connected to the worker's socket, and runs a small script on a canned
         answer."""
         return _Session(link)
 
@@ -74,10 +74,10 @@ class _Guest:
         return serialize.encode(value)
 
     def explain(self, error: BaseException) -> protocol.Failure | None:
-        """Returns a classic tool's error; None for any other."""
+        """Returns the failure for a classic tool's error; None for any other error."""
         if not isinstance(error, tool_errors.ToolError):
             return None
-        # It is clear without a line of the script, so none is quoted.
+        # The error is clear without a line of the script, so none is quoted.
         return protocol.Failure(error.code, str(error), error.type)
 
 

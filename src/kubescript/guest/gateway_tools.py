@@ -22,12 +22,12 @@ from kubescript.wire import exchanges, messages
 __all__ = ["k8s_delete", "k8s_get", "k8s_list", "k8s_list_events", "k8s_patch", "k8s_pod_logs"]
 
 _MOST_BYTES: Final = 48 * 1024
-"""Bytes of whole objects in one answer, which has 64 KiB by default."""
+"""How many bytes of whole objects one answer contains; by default, an answer may have 64 KiB."""
 _MOST_NAMES: Final = 200
 """How many names of further objects are listed."""
 _MOST_EVENTS: Final = 100
 _REFUSED: Final = ("plan.", "policy.", "writes.")
-"""Beginnings of the policy's error codes."""
+"""How the policy's error codes begin."""
 
 
 @contextlib.contextmanager
@@ -36,7 +36,7 @@ def _gate() -> Iterator[None]:
     try:
         yield
     except exceptions.ApiException as error:
-        # Its hint is not used, because computing it may cost another call.
+        # The error's hint is not used, because computing it may cost another call.
         if error.code.startswith(_REFUSED):
             raise tool_errors.GateError("gate_blocked", details=error.message) from None
         kind = error.code or type(error).__name__
@@ -48,7 +48,7 @@ def _gate() -> Iterator[None]:
 
 @_gate()
 def k8s_list(k8s: client.K8s, namespace: str, group: str, version: str, plural: str) -> dict[str, Any]:
-    """Returns a kind's objects in a namespace, as many as fit in an answer, and the names of the others."""
+    """Returns as many of a kind's objects in a namespace as fit in an answer, and the names of the others."""
     kind = _find_kind(k8s, group, version, plural)
     scope = listing.Scope(kind, namespace)
     found, reply = k8s._session.fetch_list(scope.call("json"), schemas.OBJECT, "")
@@ -112,7 +112,7 @@ def k8s_pod_logs(k8s: client.K8s, namespace: str, pod: str, container: str | Non
 def k8s_delete(k8s: client.K8s, namespace: str, name: str, group: str, version: str, plural: str) -> bool:
     """Deletes one object, and its dependents in the background. Returns whether that is only planned."""
     kind = _find_kind(k8s, group, version, plural)
-    # As kubectl does. Without it, the pods of a Job would stay.
+    # As in kubectl. Without this parameter, the pods of a Job would stay.
     query = (("propagationPolicy", "Background"),)
     call = exchanges.Call("DELETE", kind.path(namespace, name), query)
     k8s._session.fetch(call, schemas.OBJECT)
@@ -147,7 +147,7 @@ def k8s_patch(
 
 
 def _find_kind(k8s: client.K8s, group: str, version: str, plural: str) -> tool_kinds.Kind:
-    """Returns the kind that the cluster serves under exactly these names. Raises GateError for any other."""
+    """Returns the kind that the cluster serves under exactly these names. Raises GateError if there is none."""
     group_version = kube_kinds.api_version(group, version)
     try:
         served = k8s.discovery().server_resources_for_group_version(group_version)

@@ -13,10 +13,10 @@ __all__ = ["SHAPE", "GateError", "ToolError", "of_api", "of_shape"]
 
 # Attack: a script gives a resource's name of ten million characters.
 _MAX_TEXT: Final = 16 * 1024
-"""The longest error in characters."""
+"""The maximum length of an error in characters."""
 _MAX_DETAILS: Final = 200
 """How many characters of Python's message about a malformed object are shown."""
-# Attack: a saved cluster has a list where Kubernetes has text.
+# Attack: a saved cluster has a list where Kubernetes has a string.
 SHAPE: Final = (
     ArithmeticError,
     AttributeError,
@@ -26,7 +26,7 @@ SHAPE: Final = (
     RecursionError,
     msgspec.MsgspecError,
 )
-"""Exceptions raised by reading a malformed object."""
+"""Exceptions that reading a malformed object raises."""
 
 
 class ToolError(Exception):
@@ -48,7 +48,7 @@ class GateError(ToolError):
     """A refusal by the toolset gateway, or the failure of one of its calls."""
 
     def __init__(self, message: str, /, kind: str = "BLOCKED", **values: object) -> None:
-        # Attack: a script creates one by type(error), with a kind that is not text.
+        # Attack: a script creates one by type(error), with a kind that is not a string.
         if type(kind) is not str:
             raise TypeError("the kind of a GateError is a text")
         super().__init__(message, **values)

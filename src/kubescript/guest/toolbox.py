@@ -1,9 +1,9 @@
 """`k8s.tools`: the classic tools by name. `entry` passes it to the client as an extension.
 
 A tool of the toolsets `kubectl`, `helm`, `cluster` and `gateway` is a one-line script that calls one of these
-functions. So each goes through the broker, its policy, redaction and the audit like any script, and no host code reads
-a cluster's answers. A function takes the script's `k8s` first, then its own arguments; it returns text or JSON values,
-and raises ToolError or ApiException.
+functions. So each tool goes through the broker, its policy, redaction and the audit like any script, and no code of the
+host reads a cluster's answers. A function takes the script's `k8s` first, then its own arguments; it returns text or
+JSON values, and raises ToolError or ApiException.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ class Tool:
         self._k8s = k8s
 
     def __call__(self, *args: object, language: str = "en", **options: object) -> object:
-        """Calls the tool, with its messages in this language."""
+        """Calls the tool; its messages are in `language`."""
         messages.choose(language)
         function = _function(self._name)
         try:
@@ -101,14 +101,14 @@ class Tool:
         except exceptions.ApiException as error:
             raise tool_errors.of_api(error) from None
         except tool_errors.SHAPE as error:
-            # The function has not begun: an argument is missing or unknown, which is the script's mistake.
+            # The function was not even entered: an argument is missing or unknown, which is the script's mistake.
             if error.__traceback__ is not None and error.__traceback__.tb_next is None:
                 raise
             raise tool_errors.of_shape(self._name, error) from None
 
     @property
     def __doc__(self) -> str:  # type: ignore[override]
-        # `help` prints it, so it describes the tool and not this class.
+        # `help` prints this docstring, so it describes the tool and not this class.
         description = inspect.cleandoc(_function(self._name).__doc__ or "")
         return f"{self!r}: {description}"
 
@@ -128,4 +128,4 @@ EXTENSIONS: Final[dict[str, Callable[[client.K8s], Any]]] = {
     "helm": helm_script.Helm,
     "tools": Toolbox,
 }
-"""Attributes of `k8s` besides the API clients, by name; each is created from the `k8s` that it belongs to."""
+"""The attributes of `k8s` besides the API clients, by name; each is created from the `k8s` to which it belongs."""

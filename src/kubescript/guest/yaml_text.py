@@ -1,5 +1,5 @@
 """Writes JSON values as YAML. A package would add more code to the untrusted process, and only a few forms are needed:
-maps, lists, and texts that any YAML 1.1 reader parses as the same texts."""
+maps, lists, and strings that any YAML 1.1 reader parses as the same strings."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ _PLAIN: Final = re.compile(r"(?:--?)?[A-Za-z/_][\w./@+=()-]*(?:(?: |:|, )[\w./@+
 # An amount or an address, which no reader parses as a number: 100m, 128Mi, 10.0.0.1.
 _AMOUNT: Final = re.compile(r"\d+(?:m|[KMGT]i)|\d+(?:\.\d+){2,}", re.ASCII)
 _WORDS: Final = frozenset({"true", "false", "yes", "no", "on", "off", "y", "n", "null"})
-"""Words that are not texts in YAML 1.1."""
+"""Words that are not strings in YAML 1.1."""
 _BLANKS: Final = {ord("\t"): " ", ord("\n"): " "}
-"""Characters that a text of several lines may contain besides printable ones."""
+"""Characters that a string of several lines may contain besides printable ones."""
 _STEP: Final = "  "
 
 
 def write(value: Any) -> str:
     """Returns the value as a YAML document without document markers."""
-    # The lines of a top-level text cannot be indented.
+    # The lines of a top-level string cannot be indented.
     if isinstance(value, str):
         return f"{_text(value)}\n"
-    # The final line end may belong to a text.
+    # The final line end may belong to a string.
     text = "\n".join(_lines(value, ""))
     return f"{text}\n"
 
@@ -85,24 +85,24 @@ def _scalar(value: Any, indent: str) -> list[str]:
 
 
 def _is_block(text: str) -> bool:
-    """Says whether a text has several lines that may be written unchanged."""
+    """Says whether a string has several lines that may be written unchanged."""
     if "\n" not in text[:-1]:
         return False
     # A reader takes the indentation from the first line.
     if text.startswith((" ", "\n", "\t")):
         return False
-    # Of several line ends at the end, a reader keeps one.
+    # If there are several line ends at the end, a reader keeps only one.
     if text.endswith("\n\n"):
         return False
     return text.translate(_BLANKS).isprintable()
 
 
 def _text(text: str) -> str:
-    """Returns a text without quotation marks if it is read as a text without them."""
+    """Returns a string without quotation marks if it is read as a string even without them."""
     is_plain = _PLAIN.fullmatch(text) and text.lower() not in _WORDS
     if is_plain or _AMOUNT.fullmatch(text):
         return text
-    # A text in JSON's quotation marks is a text in YAML too.
+    # A string in JSON's quotation marks is a string in YAML too.
     quoted = json.dumps(text, ensure_ascii=False)
     if quoted.isprintable():
         return quoted
@@ -110,7 +110,7 @@ def _text(text: str) -> str:
 
 
 def _escape(character: str) -> str:
-    """Returns a character as a quoted text contains it."""
+    """Returns a character as it is written in a quoted string."""
     if character.isprintable():
         return character
     code = ord(character)

@@ -1,1 +1,2 @@
-"""Code that reads hostile objects in the masker's process: what may pass of one, and what a write changes."""
+"""Code that reads hostile objects in the masker's process, to determine which part of one may pass, and what a write
+changes."""

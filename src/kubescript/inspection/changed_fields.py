@@ -22,17 +22,18 @@ _Side = nodes.Node | None
 """One side of a comparison; None where the value is missing."""
 _LEAF: Final = "leaf"
 _NONE: Final = ("nothing",)
-"""Marker of a missing value; no leaf is equal to it."""
+"""The marker of a missing value; no leaf is equal to it."""
 _ALLOTTED: Final = ("allotted",)
-"""Marker of a value that the API server allots anew in each dry run."""
+"""The marker of a value that the API server allots anew in each dry run."""
 _ALLOTS: Final = frozenset({"clusterIP", "clusterIPs", "nodePort", "healthCheckNodePort"})
-"""Such fields: addresses and ports of a Service."""
-# Five letters follow, which differ each time.
+"""Fields with values of this kind: addresses and ports of a Service."""
+# The name goes on with five letters, which differ each time.
 _POD_VOLUME: Final = "kube-api-access-"
-"""Prefix of the volume that admission adds to a pod."""
-# Attack: an object repeats a key of a megabyte, which is masked in the rows, above many fields.
+"""The beginning of the name of the volume that admission adds to a pod."""
+# Attack: an object has a key of a megabyte, which is masked in the rows, above many fields, so that each of their paths
+# repeats it.
 _MAX_HASHED: Final = 4 * inspection.MAX_CHANGES
-"""Most bytes of paths and values that are hashed."""
+"""How many bytes of paths and values are hashed at most."""
 
 
 class TooManyError(ValueError):
@@ -44,10 +45,10 @@ class Differences(NamedTuple):
 
     rows: tuple[inspection.Row, ...] = ()
     digest: str = ""
-    """SHA-256 of the rows, unmasked, since masks differ between processes. Values that the API server allots anew in
-    each dry run are left out."""
+    """The SHA-256 of the rows, unmasked, since masks differ from process to process. Values that the API server allots
+    anew in each dry run are left out."""
     requested: str = ""
-    """SHA-256 of only those rows that the request names."""
+    """The SHA-256 of only those rows that the request names."""
 
 
 def between(
@@ -58,15 +59,15 @@ def between(
     resource: str = "",
 ) -> Differences:
     """Returns the differences between two objects, either of which may be missing, in the order of `after`; removed
-    values follow their siblings. `uid` is that of `after`, and `resource` its resource if in the core group. Raises
-    TooManyError."""
+    values follow their siblings. `uid` is that of `after`, and `resource` its resource if that is in the core group.
+    Raises TooManyError."""
     found = _Rows(uid or None, resource)
     found.objects(before, after, asked)
     return Differences(tuple(found.rows), found.digest.hexdigest(), found.requested.hexdigest())
 
 
 class _Rows:
-    """The rows found, and the current path of the comparison."""
+    """The rows that were found, and the current path of the comparison."""
 
     def __init__(self, uid: str | None, resource: str) -> None:
         self._uid = uid
@@ -78,9 +79,9 @@ class _Rows:
         self._unhashed = _MAX_HASHED
         self._path: list[str] = []
         self._names: list[Any] = []
-        """The same path, unmasked: keys, labels and indices."""
+        """The same path as `_path`, but unmasked: keys, labels and indices."""
         self._left = inspection.MAX_CHANGES
-        """Characters left for more rows."""
+        """How many characters are left for more rows."""
 
     def objects(self, old: _Side, new: _Side, asked: requested.Asked) -> None:
         """Compares two objects, member by member."""
@@ -155,7 +156,7 @@ class _Rows:
         """Compares two lists whose items are identified by a field."""
         olds = {item.raw[key]: item for item in old}
         news = {item.raw[key]: item for item in new}
-        # New items at the end leave the order of the others as it was.
+        # New items at the end do not change the order of the others.
         stayed = [label for label in olds if label in news]
         added = [label for label in news if label not in olds]
         if list(news) != [*stayed, *added]:
@@ -196,14 +197,14 @@ class _Rows:
     def _hash(self, old: Any, new: Any, *, is_named: bool) -> None:
         """Adds a row to the digests."""
         names = self._names
-        # Each dry run allots another value, and two dry runs of one request must have the same digest.
+        # Each dry run allots a different value, but two dry runs of the same request must have the same digest.
         if not is_named:
             names = [_ALLOTTED if self._is_allotted(name) else name for name in names]
             is_address = not self._allots.isdisjoint(map(str, names))
             if is_address or self._is_allotted(new):
                 new = _ALLOTTED
         content = msgspec.json.encode([names, old, new])
-        # Unlike the row, it has the keys unmasked, so the limit on rows does not bound it.
+        # Unlike the row, the content has unmasked keys, so the limit on rows does not bound it.
         self._unhashed -= len(content)
         if self._unhashed < 0:
             raise TooManyError
@@ -212,12 +213,12 @@ class _Rows:
             self.requested.update(content)
 
     def _is_allotted(self, value: Any) -> bool:
-        """Says whether a value, or an item's label, derives from something the API server chooses at random."""
+        """Says whether a value, or an item's label, derives from something that the API server chooses at random."""
         if isinstance(value, list) and len(value) == 1:
             (value,) = value
         if not isinstance(value, str):
             return False
-        # A Job's pods are selected by labels with its uid, and a new Job gets another uid in each dry run.
+        # A Job's pods are selected by labels with its uid, and a new Job gets a different uid in each dry run.
         if value == self._uid:
             return True
         return self._is_pod and value.startswith(_POD_VOLUME)

@@ -1,8 +1,8 @@
 """What a write changes, from the object before it, the object after its dry run, and the request's body.
 
-The three come as one body (`inspection.Comparison`); the answer is an `inspection.Changes` in JSON. The unmasked values
-decide what has changed; displayed values are masked. `inspector` calls it. A stranger may have written the objects, so
-each step is bounded and takes time linear in their bytes.
+The three arrive as one body (`inspection.Comparison`); the answer is an `inspection.Changes` in JSON. The unmasked
+values decide what has changed; displayed values are masked. `inspector` calls this module. A stranger may have written
+the objects, so each step is bounded and takes time linear in their bytes.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ __all__ = ["ComparisonError", "compare", "write_changes"]
 
 # The API server's own limit for a request.
 _MAX_BYTES: Final = 3 * 1024 * 1024
-"""Most bytes of each document."""
-# Each level takes four nested function calls.
+"""The maximum size of each document in bytes."""
+# There is a limit because each level takes four nested function calls.
 _MAX_DEPTH: Final = 100
-"""Most levels of each document."""
+"""The maximum number of levels in each document."""
 _BOOKKEEPING: Final = frozenset(
     {"managedFields", "resourceVersion", "generation", "uid", "creationTimestamp", "selfLink"}
 )
@@ -60,7 +60,7 @@ def write_changes(
 def compare(
     about: inspection.Comparison, before: nodes.Node | None, after: nodes.Node | None, body: Any
 ) -> inspection.Changes:
-    """Returns what a write changes. `body` is the decoded body of the request, None without one. Raises
+    """Returns what a write changes. `body` is the decoded body of the request; None if it has none. Raises
     ComparisonError."""
     risky: tuple[str, ...] = ()
     if after is not None and about.subresource != "scale":
@@ -102,7 +102,8 @@ def _find_differences(
 
 
 def _digest(was: inspection.Facts | None, found: changed_fields.Differences | None) -> str:
-    """Returns the digest of what a request does to this very object; None means removal."""
+    """Returns the digest of what a request does to this very object. Without `found`, the request removes the
+    object."""
     uid = content = ""
     changed = "removed"
     if was is not None:
@@ -110,7 +111,7 @@ def _digest(was: inspection.Facts | None, found: changed_fields.Differences | No
     if found is not None:
         changed = found.digest
     elif was is not None:
-        # A removal has no differences: it concerns the whole content.
+        # A removal has no differences, since it concerns the whole content.
         content = was.digest
     text = f"{uid} {content} {changed}"
     return hashlib.sha256(text.encode()).hexdigest()
@@ -154,7 +155,7 @@ def _content(document: nodes.Node, *, status: bool) -> nodes.Node:
 
 
 def _replicas(document: nodes.Node, *, status: bool) -> nodes.Node:
-    """Returns the replicas alone, which are all that a scale changes; the document is the Scale or the scaled
+    """Returns only the replicas, which are all that a scaling changes; the document is the Scale or the scaled
     object."""
     spec = nodes.fields(document).get("spec")
     if spec is None or not isinstance(spec.node.raw, dict):
@@ -206,7 +207,7 @@ def _decode_bounded(document: bytes) -> Any:
     """Returns the decoded value of a document that is not too large."""
     if len(document) > _MAX_BYTES:
         raise ComparisonError("values")
-    # Counted before it is decoded, since 100,000 values take 30 MiB and half a second.
+    # The values are counted before they are decoded, since 100,000 of them take 30 MiB and half a second.
     values = outline.outline(document, outline.MAX_VALUES)
     if values is None or outline.depth(values) > _MAX_DEPTH:
         raise ComparisonError("values")
@@ -215,7 +216,7 @@ def _decode_bounded(document: bytes) -> Any:
 
 def _decode(document: bytes) -> Any:
     try:
-        # Unlike orjson, it reads numbers of any length exactly. Attack: two numbers differ in the twentieth digit.
+        # Unlike orjson, msgspec reads numbers of any length exactly. Attack: two numbers differ in the twentieth digit.
         return msgspec.json.decode(document)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         raise ComparisonError("object") from None

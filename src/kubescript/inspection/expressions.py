@@ -2,7 +2,7 @@
 
 Google's own implementation evaluates them. It is loaded only if there are rules: it takes 16 MiB, which all maskers
 share. Its regular expressions are RE2, and an evaluation ends after 10,000 steps of `all`, `exists` and the like.
-Anything else is stopped by this process's memory limit and deadline, and the host then refuses the change.
+Anything else is stopped by the limits on this process's memory and time, and the host then refuses the change.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ __all__ = ["Expressions"]
 
 _SETTING: Final = "setting `write_policy.expressions`"
 _MISTAKE: Final = "ERROR: <input>:"
-"""Prefix of the compiler's errors; line, column and message follow, separated by colons."""
+"""The prefix of the compiler's errors; line, column and message follow, separated by colons."""
 _CONTAINER: Final = " (in container '')"
 # The error itself may quote the object, so it is not shown.
 _REASONS: Final = (
@@ -29,7 +29,7 @@ _REASONS: Final = (
     ("No matching overloads", "a value has another type than it needs"),
     ("Applying SELECT", "a value has another type than it needs"),
 )
-"""Why an expression cannot be evaluated, by words in the library's error."""
+"""Maps words in the library's error to the reason why an expression cannot be evaluated."""
 _UNKNOWN: Final = "it cannot be evaluated"
 
 
@@ -37,11 +37,11 @@ class Expressions:
     """Compiled rules. Not safe for concurrent use."""
 
     def __init__(self, given: Sequence[inspection.Expression]) -> None:
-        """Raises RuleError for an expression that does not compile, or is not a condition."""
+        """Raises RuleError for an expression that does not compile or is not a condition."""
         self._compiled: tuple[tuple[inspection.Expression, Any], ...] = ()
         if not given:
             return
-        # Loaded only if there are rules: it takes 16 MiB, which all maskers share.
+        # The library is loaded only if there are rules: it takes 16 MiB, which all maskers share.
         try:
             from cel_expr_python import cel
             from cel_expr_python.ext import ext_optional, ext_strings
@@ -68,7 +68,7 @@ class Expressions:
         if not self._compiled:
             return ()
         values = {"object": after, "oldObject": before, "request": _request(about, before, after)}
-        # Attack: the library truncates text at a NUL, so "prod\0" would equal "prod".
+        # Attack: the library truncates strings at a NUL, so "prod\0" would equal "prod".
         is_readable = not _has_nul([before, after])
         found = []
         for rule, program in self._compiled:
@@ -84,7 +84,7 @@ class Expressions:
         return tuple(found)
 
     def _failure(self, program: Any, values: dict[str, Any]) -> str | None:
-        """Returns why a rule fails: empty when it is false, None when it holds."""
+        """Returns why a rule fails: an empty string if it is false; None if it holds."""
         try:
             result = program.eval(data=values)
             kind = result.type()
@@ -114,7 +114,7 @@ def _compile(environment: Any, rule: inspection.Expression, conditions: set[str]
 
 
 def _reason(text: str) -> str:
-    """Returns the reason in our own words: the library's may quote the object."""
+    """Returns the reason in kubescript's own words: those of the library may quote the object."""
     for words, reason in _REASONS:
         if words in text:
             return reason
@@ -143,7 +143,7 @@ def _request(about: inspection.Comparison, before: Any, after: Any) -> dict[str,
         operation = "CREATE"
     shown = after if after is not None else before
     group, _, version = _text(shown, "apiVersion").rpartition("/")
-    # Without authenticated callers the request has no user, and a rule that asks for one denies.
+    # Without authenticated callers the request has no user, and a rule that asks for a user denies.
     user = {}
     if about.user is not None:
         groups = list(about.user.groups)
@@ -159,14 +159,14 @@ def _request(about: inspection.Comparison, before: Any, after: Any) -> dict[str,
 
 
 def _name(document: Any) -> str:
-    """Returns an object's name; empty without one."""
+    """Returns an object's name; an empty string if it has none."""
     if not isinstance(document, dict):
         return ""
     return _text(document.get("metadata"), "name")
 
 
 def _text(document: Any, key: str) -> str:
-    """Returns a member that is text; empty if it is not."""
+    """Returns a member if it is a string, and an empty string otherwise."""
     if not isinstance(document, dict):
         return ""
     value = document.get(key)
@@ -174,7 +174,7 @@ def _text(document: Any, key: str) -> str:
 
 
 def _has_nul(values: list[Any]) -> bool:
-    """Says whether any text or key within the values contains a NUL."""
+    """Says whether any string or key within the values contains a NUL."""
     waiting = list(values)
     while waiting:
         value = waiting.pop()

@@ -14,10 +14,10 @@ __all__ = ["TooManyError", "of"]
 
 # Nodes have about a hundred labels.
 _MAX: Final = 1_000
-"""Most labels, and most images, of one object."""
-# It changes with every write, or without any change that matters.
+"""The maximum number of labels, and of images, of one object."""
+# These fields change with every write, or without any change that matters.
 _NOT_CONTENT: Final = frozenset({"managedFields", "resourceVersion", "generation"})
-"""Metadata that is no content of the object."""
+"""Metadata that does not count as the object's content."""
 
 
 class TooManyError(ValueError):
@@ -44,7 +44,7 @@ def of(document: dict[str, Any], *, status: bool) -> inspection.Facts:
 
 
 def _text(value: dict[str, Any], key: str) -> str:
-    """Returns a member that is text; an empty one if it is not."""
+    """Returns a member if it is a string, and an empty string otherwise."""
     found = value.get(key)
     if not isinstance(found, str):
         return ""
@@ -58,7 +58,7 @@ def _digest(document: dict[str, Any], *, status: bool) -> str:
         content.pop("status", None)
     metadata = content.get("metadata")
     if isinstance(metadata, dict):
-        # A copy, since the document's own metadata is still compared.
+        # This is a copy, since the document's own metadata is still to be compared.
         kept = dict(metadata)
         for key in _NOT_CONTENT:
             kept.pop(key, None)

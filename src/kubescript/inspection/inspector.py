@@ -1,4 +1,5 @@
-"""The code that reads hostile objects in the masking process: what may pass of one, and what a write changes.
+"""The code that reads hostile objects in the masking process. It determines which part of an object may pass, and what
+a write changes.
 
 It is that process's second program (`program`), under the same confinement.
 """
@@ -39,7 +40,7 @@ class Inspector:
         return differences.write_changes(order.comparison, chunks, mask, self._expressions)
 
     def reduce(self, about: masking.Body, chunks: Iterator[bytes]) -> Iterator[bytes] | None:
-        """Returns the metadata of a body's objects, or the permitted part of a release, where no more may pass. Raises
+        """Returns the metadata of a body's objects, or the permitted part of a release, if no more may pass. Raises
         ShapeError and ReleaseError."""
         order = _read(about)
         if order.release and not about.echo:

@@ -1,8 +1,8 @@
-"""Bodies of which only the objects' metadata may pass. `inspector` calls it before anything is masked.
+"""Reduces bodies of which only the objects' metadata may pass. `inspector` calls this module before anything is masked.
 
 The host has asked the API server for metadata. A broken or aggregated server may still send whole objects, so each
-object is rewritten here with only the fields listed here. An answer of another shape does not pass at all. A list is
-split into its objects as it arrives, in time linear in its bytes.
+object is rewritten with only the fields listed in this module. An answer of any other shape does not pass at all. A
+list is split into its objects as it arrives, in time linear in its bytes.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from kubescript_masking.wire import lists
 __all__ = ["ShapeError", "events", "of_error", "of_list", "of_object"]
 
 _MAX_HELD: Final = 32 * 1024 * 1024
-"""Most bytes of one object."""
+"""The maximum size of one object in bytes."""
 _COPIES: Final = ("last-applied", "last-handled")
 """Parts of the names of annotations in which tools keep a copy of the written object."""
 _COPY_NAMES: Final = frozenset({"kapp.k14s.io/original", "objectset.rio.cattle.io/applied"})
@@ -30,7 +30,7 @@ _COPY: Final = linear.build(
     # A compressed or encoded value (base64 of gzip, of `{"`, of `apiVersion`) cannot be judged, so it counts as a copy.
     rb"""|^\s*["']?(?:H4sI|eyJ|ewo|YXBpVmVyc2lvb)"""
 )
-"""Signs of a copied Secret in any annotation's value."""
+"""Signs that the value of an annotation contains a copy of a Secret."""
 _EVENTS: Final = frozenset({"ADDED", "MODIFIED", "DELETED", "BOOKMARK", "ERROR"})
 # Other reasons report failures inside the API server, whose messages may quote unreadable input.
 _SPEAKING: Final = frozenset({
@@ -115,7 +115,7 @@ class _Event(msgspec.Struct):
 
 
 def of_object(served: inspection.Metadata, chunks: Iterable[bytes]) -> Iterator[bytes]:
-    """Yields the metadata of one object. Raises ShapeError, TooLargeError."""
+    """Yields the metadata of one object. Raises ShapeError or TooLargeError."""
     body = _whole(chunks)
     found = _decode(body, _Object)
     reduced = _reduce(served, found)
@@ -123,7 +123,7 @@ def of_object(served: inspection.Metadata, chunks: Iterable[bytes]) -> Iterator[
 
 
 def of_error(chunks: Iterable[bytes]) -> Iterator[bytes]:
-    """Yields an error's Status; nothing if the body is not a Status. Raises TooLargeError."""
+    """Yields an error's Status; yields nothing if the body is not a Status. Raises TooLargeError."""
     body = _whole(chunks)
     try:
         status = _status(body)
@@ -143,7 +143,7 @@ def events(served: inspection.Metadata, lines: Iterable[bytes]) -> Iterator[byte
 
 
 def of_list(served: inspection.Metadata, chunks: Iterable[bytes]) -> Iterator[bytes]:
-    """Yields a list while its objects arrive. Raises ShapeError, TooLargeError."""
+    """Yields a list while its objects arrive. Raises ShapeError or TooLargeError."""
     read = _List(served)
     for chunk in chunks:
         if written := read.feed(chunk):
@@ -243,14 +243,14 @@ class _List:
         except lists.FlawError:
             raise ShapeError from None
         written = self._opening() + self._write(objects)
-        # API servers send the metadata before the objects, but JSON has no order.
+        # API servers send the metadata before the objects, but JSON requires no order.
         late = None
         if self._head is None:
             late = self._cutter.fields.get("metadata")
         return written + b"]" + _metadata_field(late) + b"}"
 
     def _opening(self) -> bytes:
-        """Returns the list's opening, up to its first object; nothing the second time."""
+        """Returns the list's opening, up to its first object, but only once; later calls return nothing."""
         if self._is_open:
             return b""
         self._is_open = True
@@ -261,7 +261,7 @@ class _List:
         head = msgspec.json.encode({"kind": kind, "apiVersion": version})
         self._head = self._cutter.fields.get("metadata")
         metadata = _metadata_field(self._head)
-        # Without its closing brace, so that more fields follow.
+        # The closing brace is left out, so that more fields can follow.
         return head[:-1] + metadata + b',"items":['
 
     def _write(self, objects: list[_Object]) -> bytes:
@@ -276,7 +276,7 @@ class _List:
 
 
 def _metadata_field(metadata: msgspec.Raw | None) -> bytes:
-    """Returns the field `metadata` of a list, with the comma before it; nothing without one."""
+    """Returns the field `metadata` of a list, with the comma before it; nothing if there is no metadata."""
     if metadata is None:
         return b""
     found = _decode(bytes(metadata), _ListMetadata)

@@ -1,7 +1,7 @@
 """The values of a document in two forms: raw, to find changes, and masked, for display.
 
-A masked document has the same structure as the original, so both are walked together. Where masking has changed the
-structure after all, nothing below is shown.
+A masked document has the same structure as the original, so both are walked together. If masking has changed the
+structure of a value after all, nothing below it is shown.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ __all__ = [
 ]
 
 _WITHHELD: Final = object()
-"""Marker of a value that cannot be shown."""
+"""The marker of a value that cannot be shown."""
 _WITHHELD_TEXT: Final = "(withheld)"
 _BLANK: Final = frozenset(
     map(chr, (0x34F, 0x115F, 0x1160, 0x17B4, 0x17B5, *range(0x180B, 0x1810), 0x3164, *range(0xFE00, 0xFE10), 0xFFA0,
@@ -47,12 +47,12 @@ class Field(NamedTuple):
     """A member of an object."""
 
     key: Any
-    """Its displayable form."""
+    """The displayable form of the key."""
     node: Node
 
 
 def fields(node: Node | None) -> dict[str, Field]:
-    """Returns an object's members by key, in document order; none without an object."""
+    """Returns an object's members by key, in document order; no members if it is not an object."""
     if node is None:
         return {}
     raw, shown = node.raw, node.shown
@@ -79,7 +79,7 @@ def join(members: dict[str, Field]) -> Node:
 
 
 def items(node: Node | None) -> list[Node]:
-    """Returns the items of a list; none without a list."""
+    """Returns the items of a list; no items if it is not a list."""
     if node is None:
         return []
     raw, shown = node.raw, node.shown
@@ -133,7 +133,7 @@ def order(key: str, items: list[Node]) -> tuple[str, bool]:
 
 
 def _label(key: str, item: Any) -> str | int:
-    """Returns an item's value of a field; one that cannot be shown is withheld."""
+    """Returns the value of one field of an item; a value that cannot be shown is withheld."""
     if not isinstance(item, dict):
         return _WITHHELD_TEXT
     value = item.get(key)

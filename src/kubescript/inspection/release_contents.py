@@ -1,8 +1,8 @@
 """The permitted part of one revision of a Helm release, which Helm stores as gzip in base64 in a Secret or ConfigMap.
 
-A release contains every rendered manifest, including Secrets, and every template and file of its chart. None of that
-passes. The rest is rewritten, field by field, and masked like any body. `inspector` calls it. A stranger may have
-written the release, so each step is bounded and takes time linear in its bytes.
+A release contains every rendered manifest, including Secrets, and every template and file of its chart. None of this
+passes. The rest is rewritten, field by field, and masked like any body. `inspector` calls this module. A stranger may
+have written the release, so each step is bounded and takes time linear in its bytes.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from kubescript_masking.engine import gzipped, program
 
 __all__ = ["ReleaseError", "write"]
 
-# API servers accept 1.5 MiB, which base64 enlarges.
+# API servers accept objects of 1.5 MiB, which base64 enlarges.
 _MAX_HELD: Final = 4 * 1024 * 1024
-"""Most bytes of the object that stores it."""
+"""The maximum size in bytes of the object that stores a release."""
 # Attack: a Secret of 1 MiB decompresses to 600 MiB. The largest charts have releases of 5 MiB.
 _MAX_RELEASE: Final = 16 * 1024 * 1024
-"""Most bytes of a release's JSON."""
+"""The maximum size of a release's JSON in bytes."""
 _MAX_OBJECTS: Final = 2_000
-"""Most objects of a manifest that are named."""
+"""How many objects of a manifest are named at most."""
 _GZIP: Final = b"\x1f\x8b\x08"
 _OWNER: Final = "helm"
 _KIND: Final = "Release"
@@ -121,7 +121,7 @@ class _Object(msgspec.Struct, rename="camel"):
 
 
 class _Reference(msgspec.Struct, omit_defaults=True, rename="camel"):
-    """The fields that are shown of an object in a manifest."""
+    """The fields of an object in a manifest that are shown."""
 
     api_version: str = ""
     kind: str = ""
@@ -205,7 +205,7 @@ def _unwrap(body: bytes) -> bytes:
     if holder.metadata.labels.owner != _OWNER:
         raise ReleaseError
     packed = _from_base64(holder.data.release.encode())
-    # The API serves the data of a Secret in base64 once more.
+    # The API encodes the data of a Secret in base64 once more.
     if holder.kind == "Secret":
         packed = _from_base64(packed)
     return packed
@@ -220,7 +220,7 @@ def _from_base64(text: bytes) -> bytes:
 
 def _unpack(packed: bytes) -> bytes:
     """Returns the JSON of a release."""
-    # The first versions of Helm did not compress it.
+    # The first versions of Helm did not compress releases.
     if not packed.startswith(_GZIP):
         return packed
     chunks = gzipped.decompress(iter((packed,)))
@@ -258,7 +258,7 @@ def _references(manifest: str) -> Iterator[_Reference]:
 
 
 def _of_json(document: str) -> _Reference:
-    """Reads the fields that name an object; empty if the document is not JSON."""
+    """Reads the fields that name an object; they are empty if the document is not JSON."""
     try:
         found = msgspec.json.decode(document, type=_Object)
     except (msgspec.MsgspecError, RecursionError):
@@ -272,8 +272,8 @@ def _of_json(document: str) -> _Reference:
 
 
 def _of_yaml(document: str) -> _Reference:
-    """Reads the fields that name an object, if written as templates usually are: one field per line."""
-    # No available YAML parser bounds its time, so only block-style fields in the usual position are read.
+    """Reads the fields that name an object, if they are written as is usual in templates: one field per line."""
+    # No available YAML parser limits the time that it takes, so only block-style fields in the usual position are read.
     found = _Reference()
     section, indent = "", 0
     for line in document.split("\n"):

@@ -1,6 +1,6 @@
-"""The fields that a request names; its dry run's other changes are the API server's own.
+"""The fields that a request names; all other changes in its dry run are the API server's own.
 
-When in doubt, a field counts as named: a person looks harder at what was requested.
+When in doubt, a field counts as named, since a person looks more closely at what was requested.
 """
 
 from __future__ import annotations
@@ -30,17 +30,17 @@ class Asked(NamedTuple):
     """A request's statement about one position in an object."""
 
     node: Any
-    """The part of its body, or one of the two markers."""
+    """The part of the request's body, or one of the two markers."""
     replaces: bool = False
-    """Whether anything left out here is removed or reset to its default."""
+    """Whether anything that is left out here is removed or reset to its default."""
 
     def names(self, *, existed: bool) -> bool:
-        """Says whether it names the value at this position; `existed`: there was one before."""
-        # Attack: an apply omits a field that it named before, and the API server resets it to its default.
+        """Says whether the request names the value at this position; `existed` says whether there was one before."""
+        # Attack: an apply omits a field that an earlier one named, and the API server resets the field to its default.
         return self.node is not _NOTHING or (existed and self.replaces)
 
     def field(self, key: str) -> Asked:
-        """Returns its statement about a member."""
+        """Returns the request's statement about a member."""
         node = self.node
         if node is _NOTHING or node is _EVERYTHING:
             return self
@@ -52,8 +52,8 @@ class Asked(NamedTuple):
         return Asked(part, self.replaces)
 
     def items(self, key: str | None, after: list[Any]) -> ItemAsked:
-        """Returns a function that maps an item of a list, by its value of `key` or else its index, to the request's
-        statement about it. `after` is the list after the request."""
+        """Returns a function that maps an item of a list, given by its value of `key` or else by its index, to the
+        request's statement about it. `after` is the list after the request."""
         node = self.node
         if node is _NOTHING or node is _EVERYTHING:
             return lambda _: self
@@ -70,7 +70,7 @@ ItemAsked = Callable[[Any], Asked]
 
 
 def of(about: inspection.Comparison, body: Any) -> Asked:
-    """Returns a request's statement about the whole object. `body` is its decoded body."""
+    """Returns a request's statement about the whole object. `body` is the request's decoded body."""
     # A JSON patch counts as naming everything. Attack: indices such as /spec/containers/-1 and /+0 need a special
     # reading, and one operation can move the target of the next.
     if about.verb == "update" or not isinstance(body, dict):
@@ -79,16 +79,16 @@ def of(about: inspection.Comparison, body: Any) -> Asked:
 
 
 def _map_by_label(key: str, asked: list[Any]) -> dict[Any, Any] | None:
-    """Returns the items by their labels; None when a label is missing or repeated, so that items are ambiguous."""
+    """Returns the items by their labels; None if a label is missing or repeated, which makes items ambiguous."""
     if not merge_keys.tells_apart(key, asked):
         return None
     return {item[key]: item for item in asked}
 
 
 def _map_by_place(asked: list[Any], after: list[Any]) -> dict[Any, Any] | None:
-    """Returns the items by their indices; None unless they certainly correspond to the list's."""
-    # Attack: a list is merged by a field unknown here, so that the request for its second item is attributed to the
-    # first.
+    """Returns the items by their indices; None unless these certainly correspond to the list's own indices."""
+    # Attack: a list is merged by a field that is not known here, so that the request for the list's second item is
+    # attributed to the first one.
     if len(asked) != len(after):
         return None
     if not all(map(_agree, asked, after)):

@@ -17,9 +17,9 @@ from kubescript.wire import inspection
 __all__ = ["patch"]
 
 
-# Joined only for a change, since a key may have a megabyte.
+# The keys are joined only for a change, since a key may have a megabyte.
 _Path = tuple[tuple[str, Any], ...]
-"""Keys, each in raw and displayable form."""
+"""Keys, each in its raw and its displayable form."""
 
 
 class _MaskedError(ValueError):
@@ -27,7 +27,7 @@ class _MaskedError(ValueError):
 
 
 def patch(before: nodes.Node, after: nodes.Node) -> str:
-    """Returns the patch that turns `after` into `before`, as JSON; empty if impossible."""
+    """Returns the patch that turns `after` into `before`, as JSON; an empty string if that is impossible."""
     try:
         operations = list(_objects((), before, after))
     except _MaskedError:
@@ -60,7 +60,7 @@ def _values(path: _Path, before: nodes.Node, after: nodes.Node) -> Iterator[dict
     kinds = {type(before.raw), type(after.raw)}
     if kinds == {dict}:
         yield from _objects(path, before, after)
-    # Of another length, a list is replaced as a whole: an index says nothing of which item went or came.
+    # A list whose length has changed is replaced as a whole: an index does not tell which item was removed or added.
     elif kinds == {list} and len(before.raw) == len(after.raw):
         yield from _lists(path, before, after)
     elif not nodes.is_same(before.raw, after.raw):
@@ -77,7 +77,7 @@ def _lists(path: _Path, before: nodes.Node, after: nodes.Node) -> Iterator[dict[
         item = (*path, (step, step))
         operations = list(_values(item, old, new))
         if operations and key is not None:
-            # Another writer may insert an item before it; the test then makes the API server refuse the patch.
+            # Another writer may insert an item before this one; the test then makes the API server refuse the patch.
             label = nodes.fields(new)[key]
             where = _pointer((*item, (key, label.key)))
             yield {"op": "test", "path": where, "value": _plain(label.node)}
@@ -95,7 +95,7 @@ def _pointer(path: _Path) -> str:
     """Returns a JSON pointer. Raises _MaskedError if a key is masked."""
     steps = []
     for key, shown in path:
-        # Attack: a key is a token, which the rows show masked.
+        # Attack: a key is a token, which is masked in the rows.
         if key != shown:
             raise _MaskedError
         escaped = key.replace("~", "~0").replace("/", "~1")

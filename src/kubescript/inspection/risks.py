@@ -1,5 +1,5 @@
-"""New powers that a change gives an object over its node, or takes from its owners, by the names in
-`wire.inspection.RISKS`.
+"""New powers over its node that a change gives an object, and powers that it takes from the object's owners, under the
+names in `wire.inspection.RISKS`.
 
 Settings are searched everywhere, not only in pods: a custom resource may contain all or part of a pod template, from
 which its operator makes pods. A setting is identified by its position: a renamed container is a new one.
@@ -24,16 +24,16 @@ _SWITCHES: Final = {
     "hostPID": "hostPID",
     "hostIPC": "hostIPC",
 }
-"""Settings that are on or off → the risk."""
+"""Maps settings that are on or off to their risk."""
 _ACCOUNTS: Final = ("serviceAccountName", "serviceAccount")
 _NAMES: Final = frozenset({*_SWITCHES, *_ACCOUNTS, "capabilities", "hostPath", "local", "procMount"})
 _CAPABILITIES: Final = frozenset(
     {"AUDIT_WRITE", "CHOWN", "DAC_OVERRIDE", "FOWNER", "FSETID", "KILL", "MKNOD", "NET_BIND_SERVICE", "SETFCAP",
      "SETGID", "SETPCAP", "SETUID", "SYS_CHROOT"}
 )  # fmt: skip
-"""Capabilities that the Pod Security Standards' baseline lets a container add, as spelled there."""
+"""The capabilities that the baseline of the Pod Security Standards lets a container add, in its spelling."""
 _NO_ACCOUNT: Final = (None, "", "default")
-"""Values for a pod without a service account of its own."""
+"""The values that mean that a pod has no service account of its own."""
 
 
 def between(before: dict[str, Any] | None, after: dict[str, Any]) -> tuple[str, ...]:
@@ -43,7 +43,7 @@ def between(before: dict[str, Any] | None, after: dict[str, Any]) -> tuple[str, 
     now = _Settings(after).found
     risks = {risk for risk, _, _ in now - was}
     gone = {risk for risk, _, _ in was - now}
-    # Whether an account is set or taken away, the pod then runs under another one.
+    # Whether an account is set or removed, the pod then runs under a different one.
     risks |= gone & {"serviceAccount"}
     if _finalizers(before) - _finalizers(after):
         risks.add("finalizers")
@@ -57,7 +57,7 @@ class _Settings:
 
     def __init__(self, document: dict[str, Any]) -> None:
         self.found: Counter[tuple[str, tuple[str, ...], str]] = Counter()
-        """(risk, position, setting) → number of occurrences."""
+        """The number of occurrences of each (risk, position, setting)."""
         self._place: list[str] = []
         for key, value in document.items():
             # Labels and annotations may have any name.
@@ -99,7 +99,7 @@ def _find_settings(value: dict[str, Any]) -> set[tuple[str, str]]:
         settings.add(("privileged", name))
     settings.add(("privileged", _proc_mount(value.get("procMount"))))
     settings.add(("hostPath", _host_path(value.get("hostPath"))))
-    # The API server requires it for local volumes, and other objects also have fields named `local`.
+    # The API server requires this field for local volumes, and other objects also have fields named `local`.
     if "nodeAffinity" in value:
         settings.add(("hostPath", _host_path(value.get("local"))))
     return {(risk, setting) for risk, setting in settings if setting}
@@ -116,7 +116,7 @@ def _item_step(number: int, item: Any) -> str:
 
 def _is_on(value: Any) -> bool:
     """Says whether a switch is on."""
-    # Template text may evaluate to anything, so any other text counts as on.
+    # A template's text may evaluate to anything, so any other string counts as on.
     if isinstance(value, str):
         return value.strip().lower() not in {"", "false"}
     return isinstance(value, int | float) and bool(value)
@@ -125,7 +125,7 @@ def _is_on(value: Any) -> bool:
 def _find_capabilities(value: Any) -> set[str]:
     """Returns the added capabilities beyond the baseline."""
     names = value.get("add") if isinstance(value, dict) else None
-    # A value that is not a list may be template text that becomes one.
+    # A value that is not a list may be a template's text that becomes one.
     if not isinstance(names, list):
         names = [names or ""]
     added = set(map(_scalar, names))
@@ -133,12 +133,13 @@ def _find_capabilities(value: Any) -> set[str]:
 
 
 def _proc_mount(value: Any) -> str:
-    """Returns a container's mode for /proc; empty for the default, which hides parts of it."""
+    """Returns a container's mode for /proc; an empty string for the default, which hides parts of /proc."""
     return "" if value in (None, "Default") else _scalar(value)
 
 
 def _host_path(value: Any) -> str:
-    """Returns the path of a volume on the node; empty without one, as in a schema that describes such a volume."""
+    """Returns the path of a volume on the node; an empty string if there is none, as in a schema that describes such a
+    volume."""
     path = value
     if isinstance(value, dict):
         path = value.get("path")
@@ -146,23 +147,23 @@ def _host_path(value: Any) -> str:
 
 
 def _account(value: Any) -> str:
-    """Returns the name of a service account; empty for a pod's default one."""
+    """Returns the name of a service account; an empty string for a pod's default one."""
     name = value
-    # In a custom resource it may be an object that describes the account.
+    # In a custom resource, the value may be an object that describes the account.
     if isinstance(value, dict):
         name = value.get("name")
     return "" if name in _NO_ACCOUNT else _scalar(name)
 
 
 def _scalar(value: Any) -> str:
-    """Returns a setting as text; empty if it is not a scalar."""
+    """Returns a setting as a string; an empty string if it is not a scalar."""
     if isinstance(value, dict | list):
         return ""
     return str(value)
 
 
 def _finalizers(document: dict[str, Any]) -> Counter[tuple[str, str]]:
-    """Counts an object's finalizers, each with the part in which it stands."""
+    """Counts an object's finalizers, each together with the part of the object that contains it."""
     found: Counter[tuple[str, str]] = Counter()
     # A namespace has its finalizers in the spec.
     for part in ("metadata", "spec"):

@@ -26,9 +26,9 @@ class Classification:
 
     reads: frozenset[str]
     writes: frozenset[str]
-    """Including those that read by POST."""
+    """The commands that write, including those that read by POST."""
     withheld: Mapping[str, str]
-    """Why no setting allows a command, by its name."""
+    """The reason why no setting allows a command, by the command's name."""
     options: Mapping[str, frozenset[str]]
     """The options of a command that no setting allows, by the command's name."""
 
@@ -41,7 +41,7 @@ class Classification:
         commands that the operator allows."""
         if name in self.withheld:
             return f"`{name}` is refused: {self.withheld[name]}, and no setting allows that."
-        # With blanks, so that `server list` does not allow `server listen`.
+        # The words are compared with a space after them, so that `server list` does not allow `server listen`.
         beginnings = tuple(f"{words} " for words in allowed)
         is_allowed = f"{name} ".startswith(beginnings)
         if name in self.reads or is_allowed:

@@ -23,14 +23,14 @@ _PORTS: Final = {"http": 80, "https": 443}
 
 
 class Gate:
-    """A gate that decides on each request by its method and target. Shut until `open_for` or `open_for_login` is
+    """A gate that decides on each request by its method and target. It is shut until `open_for` or `open_for_login` is
     called."""
 
     def __init__(self, *, allow_write: bool) -> None:
         self._allow_write = allow_write
         self._origins: set[_Origin] = set()
         self._logins: set[tuple[_Origin, str]] = set()
-        """Where a POST only asks for a token, by the host and the path."""
+        """The origins and paths at which a POST only asks for a token."""
 
     def open_for_login(self, url: str) -> None:
         """Lets requests to the identity service pass, including the POST for a token."""
@@ -39,7 +39,7 @@ class Gate:
             return
         self._origins.add(origin)
         path = urlsplit(url).path.rstrip("/")
-        # An auth_url may end before or behind the version.
+        # An auth_url may end before or after the version.
         for tokens in ("/auth/tokens", "/v3/auth/tokens"):
             self._logins.add((origin, path + tokens))
 
@@ -71,7 +71,7 @@ class Gate:
 
     def install(self) -> None:
         """Installs the gate in front of every request of this process."""
-        # Every library that the client uses sends its requests by this class.
+        # Every library that the client uses sends its requests through this class.
         original = http.client.HTTPConnection.putrequest
 
         def putrequest(

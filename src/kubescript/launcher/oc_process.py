@@ -1,4 +1,4 @@
-"""The process that becomes `oc`: it can reach only our proxy's address, and has no credentials.
+"""The process that becomes `oc`: it can reach only the address of this server's proxy, and has no credentials.
 
 `oc` cannot evade the policy, whatever its arguments are.
 """
@@ -21,7 +21,7 @@ from kubescript_sandbox.wire import protocol
 __all__ = ["run", "warm"]
 
 _LIBRARIES: Final = ("/lib", "/lib64", "/usr/lib", "/usr/lib64")
-"""Libraries, including the loader, which is executed too."""
+"""The folders with libraries, including the loader, which is executed too."""
 _DATA: Final = ("/etc/ld.so.cache", "/usr/share/zoneinfo")
 _BACKLOG: Final = 64
 _NAME: Final = "oc"
@@ -31,7 +31,7 @@ _SETTINGS: Final = {
     "KUBERC": "off",
     # Otherwise the C library reserves 64 MiB of address space per thread.
     "MALLOC_ARENA_MAX": "1",
-    # Go starts a thread per processor, and would end at the limit of threads.
+    # Go starts a thread per processor, and would fail at the limit on threads.
     "GOMAXPROCS": str(min(_MAX_PROCESSORS, os.cpu_count() or 1)),
 }
 _CANNOT_EXECUTE: Final = 126
@@ -46,9 +46,9 @@ def warm() -> None:
 
 @functools.cache
 def _network_steps() -> lockdown.Steps:
-    """Returns the steps into a separate network; none if they fail, which a child process tries out."""
-    # Where AppArmor restricts user namespaces, a process can enter one, but may then be unable to bring its loopback
-    # up.
+    """Returns the steps into a separate network; no steps if they fail, which is tried out in a child process."""
+    # Where AppArmor restricts user namespaces, a process can enter one, but may then be unable to bring up its loopback
+    # interface.
     pid = os.fork()
     if pid == 0:
         trial = lockdown.Confinement(os.getppid(), 0, 0)
@@ -72,7 +72,7 @@ def run(descriptor: int, confinement: lockdown.Confinement, inherited: tuple[pro
     host, port = listener.getsockname()
     streams.attach(outputs, kept=(sock.fileno(), listener.fileno()))
     try:
-        # Opened now: it may be in the current user's folder.
+        # The program is opened now, since it may be in a folder that only the current user can read.
         binary = os.open(order.binary, os.O_RDONLY | os.O_CLOEXEC)
     except OSError as error:
         _give_up(order, error)
@@ -113,8 +113,8 @@ def _paths(binary: int) -> dict[str, int]:
 
 
 def _egress(layers: tuple[protocol.Layer, ...]) -> protocol.Layer:
-    """Returns whether this process can reach only the proxy: because of its separate network, or because of
-    Landlock."""
+    """Returns the layer that says whether this process can reach only the proxy: because of its separate network, or
+    because of Landlock."""
     active = {layer.name for layer in layers if layer.active}
     has_own_network = "network" in active
     has_one_port = "landlock" in active and landlock.knows_ports()

@@ -37,14 +37,14 @@ _LAZY = (
 
 def warm() -> None:
     """Loads openstackclient with all plugins and commands; takes a second or two. Nothing is read from the cloud."""
-    app.App.NAME = "openstack"  # otherwise each usage text would contain the name of our program
+    app.App.NAME = "openstack"  # otherwise each usage text would contain this program's name
     classification.load()
     for group in sorted(_groups()):
         stevedore.ExtensionManager(group)
     for module in _LAZY:
         importlib.import_module(module)
     application = openstack_shell.OpenStackShell()  # collects all plugins' options for authentication
-    # Making one parser finds the formats, and the package of each command: 150 ms.
+    # Making the first parser looks up the formats and the package of each command, which takes 150 ms.
     any_command = project.ListProject(application, None, cmd_name="project list")
     any_command.get_parser("project list")
 
@@ -62,7 +62,7 @@ def _groups() -> set[str]:
 
 def run(order: orders.OpenStackOrder) -> int:
     """Runs the command line with the current stdout and stderr; returns the exit code. It is called once, in a fork."""
-    # The changes to the process are permanent.
+    # What this changes in the process, such as its environment, stays changed.
     _isolate()
     try:
         return _run(order)
@@ -102,7 +102,7 @@ def _exit_code(ended: SystemExit) -> int:
     """Returns the exit code that Python would give the process."""
     if isinstance(ended.code, int):
         return ended.code
-    # A text is a message, and means failure.
+    # A string is an error message, so it means failure.
     return 0 if ended.code is None else 1
 
 
@@ -110,8 +110,9 @@ def _isolate() -> None:
     """Removes the server's environment, and prevents tracebacks."""
     os.environ.clear()
     os.environ["LC_ALL"] = "C.UTF-8"
-    os.environ["NETRC"] = "/nonexistent"  # requests would read passwords from the .netrc of the server's user
-    warnings.simplefilter("ignore")  # they name files on the server
+    # Otherwise the requests library would read passwords from the .netrc of the server's user.
+    os.environ["NETRC"] = "/nonexistent"
+    warnings.simplefilter("ignore")  # warnings name files on the server
     sys.argv = ["openstack"]
     sys.stdin = _NoTerminal()
     sys.excepthook = _say_nothing
@@ -124,7 +125,8 @@ def _say_nothing(*_: Any) -> None:
 
 
 class _NoTerminal(io.StringIO):
-    """An empty stdin that claims to be a terminal: from any other stdin, commands read data such as an image."""
+    """An empty stdin that claims to be a terminal: commands read data, such as an image, from any stdin that is no
+    terminal."""
 
     def isatty(self) -> bool:
         return True

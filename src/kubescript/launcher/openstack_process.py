@@ -42,7 +42,7 @@ def run(descriptor: int, confinement: lockdown.Confinement, inherited: tuple[pro
     sock = socket.socket(fileno=descriptor)
     order, outputs = orders.receive(sock, orders.OpenStackOrder)
     streams.attach(outputs, kept=(sock.fileno(),))
-    # An entry that is not absolute would mean the current folder.
+    # An entry that is not absolute would refer to the current folder.
     libraries = [entry for entry in sys.path if Path(entry).is_absolute()]
     paths = dict.fromkeys((*_SYSTEM, *libraries, *order.readable), landlock.READ)
     paths["/dev/null"] = landlock.READ | landlock.WRITE

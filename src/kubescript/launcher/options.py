@@ -1,4 +1,5 @@
-"""The options that a command line may have: global ones by an allow-list, those of a command by a deny-list."""
+"""The options that a command line may have: global ones are limited by an allow-list, those of a command by a
+deny-list."""
 
 from __future__ import annotations
 
@@ -19,9 +20,9 @@ _ALLOWED: Final = frozenset(
     }
 )
 _CLIMBS: Final = re.compile(r"(?:^|[/\\=])\.\.(?:[/\\;?#]|$)")
-# Once by the caller, and once for each library that decodes it.
+# A word may be encoded once by the caller, and once for each library that decodes it.
 _ENCODINGS: Final = 3
-"""How often a word may be percent-encoded."""
+"""How many times a word may be percent-encoded."""
 _API_VERSION: Final = re.compile(r"--os-[a-z-]+-api-version")
 
 
@@ -56,7 +57,7 @@ class GlobalOptions:
             name = spelling.replace("_", "-")
             if not name.startswith("--") or name == "--" or name in self._names:
                 continue
-            # argparse takes an abbreviation for the option, wherever it occurs.
+            # argparse takes an abbreviation to be the option, wherever it occurs.
             meant = [option for option in self._refused if option.startswith(name)]
             if meant:
                 raise Refused(_explain(name, meant))
@@ -128,7 +129,7 @@ def forbid(parser: argparse.ArgumentParser, options: Iterable[str]) -> argparse.
     """Makes the parser of a command refuse these options, abbreviated or not."""
     for action in parser._actions:
         if not set(action.option_strings).isdisjoint(options):
-            # The object itself stays in its groups, so that mutually exclusive options remain so.
+            # The same object stays in its groups, so that mutually exclusive options remain exclusive.
             action.__class__ = _Forbidden
             action.type = None
             action.choices = None

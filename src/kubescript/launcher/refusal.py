@@ -8,5 +8,5 @@ __all__ = ["Refused"]
 class Refused(BaseException):
     """A command, an option or a request that is not allowed. The message says what, why, and what to do.
 
-    Not an Exception: many commands catch those, go on with their next argument and report something else.
+    This is not an Exception: many commands catch exceptions, go on with their next argument and report something else.
     """

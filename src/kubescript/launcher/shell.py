@@ -19,10 +19,10 @@ from kubescript.launcher.refusal import Refused
 
 __all__ = ["Access", "Shell"]
 
-# At the next level, requests would be logged with their contents.
+# At the next higher level, requests would be logged with their contents.
 _INFO: Final = 2
-"""The level of one --verbose."""
-# They would show tracebacks or write files.
+"""The level that one --verbose sets."""
+# These settings would show tracebacks or write files.
 _OURS: Final = ("debug", "log_file", "log-file", "logging", "verbose_level", "verbose-level")
 """Settings of a cloud that are left out."""
 _VERSION: Final = re.compile(r"(\d+)\.(\d+)", re.ASCII)
@@ -45,7 +45,7 @@ class Access:
 class Shell(shell.OpenStackShell):
     """The shell for one command line."""
 
-    __module__ = shell.__name__  # else each help text would say that its command comes from a plugin
+    __module__ = shell.__name__  # otherwise each help text would say that its command is a plugin's
 
     def __init__(self, access: Access, wall: gate.Gate) -> None:
         self._access = access
@@ -66,7 +66,7 @@ class Shell(shell.OpenStackShell):
         parser = self._global_options.parser()
         destinations = {action.dest for action in complete._actions}
         known = destinations.intersection(self._access.microversions)
-        # An empty default lets the cloud's settings decide, which contain the microversions (_config).
+        # An empty default leaves the decision to the cloud's settings, which contain the microversions (_config).
         parser.set_defaults(**dict.fromkeys(known, ""))
         parser.set_defaults(cloud=self._access.cloud)
         return parser
@@ -83,7 +83,7 @@ class Shell(shell.OpenStackShell):
         super().configure_logging()
 
     def initialize_app(self, argv: list[str]) -> None:
-        """Reads the settings from our two texts only, and opens the wall for the login."""
+        """Reads the settings only from the two given texts, and opens the wall for the login."""
         client_config.OSC_Config = _config(self._access)  # type: ignore[misc]
         super().initialize_app(argv)
         settings = self.cloud.config
@@ -114,7 +114,7 @@ class Shell(shell.OpenStackShell):
 
 
 class _Commands(commandmanager.CommandManager):
-    """The commands; those that may not run explain why when named, and are not listed."""
+    """The commands. Those that may not run explain why when they are named, and are not listed."""
 
     def __init__(self, access: Access, original: commandmanager.CommandManager) -> None:
         self._access = access
@@ -143,7 +143,7 @@ class _Commands(commandmanager.CommandManager):
 
 @dataclass(frozen=True)
 class _RefusedEntry:
-    """An entry point that takes the place of a refused command's."""
+    """An entry point that replaces that of a refused command."""
 
     name: str
     why: str
@@ -174,8 +174,8 @@ class _ReducedEntry:
 
 
 def _config(access: Access) -> type[client_config.OSC_Config]:
-    """Returns a class that reads the settings from our two texts only: not from the environment, folders or vendor
-    files."""
+    """Returns a class that reads the settings only from the two given texts, and not from the environment, folders or
+    vendor files."""
 
     class Config(client_config.OSC_Config):
         def __init__(self, **settings: Any) -> None:
@@ -196,7 +196,7 @@ def _config(access: Access) -> type[client_config.OSC_Config]:
 
 
 def _parse(text: str) -> dict[str, Any]:
-    """Returns the settings in one of our texts. Raises Refused."""
+    """Returns the settings in one of the two texts. Raises Refused."""
     try:
         settings = yaml.safe_load(text) or {}
         clouds = settings.get("clouds") or {}
@@ -239,7 +239,7 @@ def _choose_version(option: str, version: str) -> str | None:
 
 
 def _number(version: str) -> tuple[int, int]:
-    """Returns a version as numbers; zeros for any other text."""
+    """Returns a version as numbers; zeros for any other string."""
     found = _VERSION.fullmatch(version)
     if found is None:
         return 0, 0

@@ -12,7 +12,7 @@ from typing import Final
 __all__ = ["attach"]
 
 _WITHOUT_LIMIT: Final = 1 << 20
-"""The default maximum of descriptors in a process without a limit (fs.nr_open)."""
+"""How many descriptors a process without a limit may have by default (fs.nr_open)."""
 
 
 def attach(outputs: Sequence[int], kept: Sequence[int]) -> None:

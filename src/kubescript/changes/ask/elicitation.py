@@ -32,24 +32,24 @@ log = logging.getLogger(__name__)
 
 _T = TypeVar("_T")
 Follow = Callable[[record.Record, types.Caller, types.OnProgress | None], Awaitable[types.Answer | None]]
-"""A function that follows a plan's rollouts to their end; None when it started none."""
+"""A function that follows a plan's rollouts to their end; returns None if the plan started none."""
 _Reply = types.Answer | mcp_types.InputRequiredResult
 """The end of a call: its answer, or a question to which the client returns with another call."""
 Link = Callable[[record.Record], str]
-"""A function that returns a one-time link to a plan's page; empty without a page."""
+"""A function that returns a one-time link to a plan's page; an empty string if there is no page."""
 
 _POLL_S: Final = 0.3
 _MAX_NAME: Final = 100
 _OPEN: Final = frozenset({"pending", "approved", "applying"})
-# Attack: waiting plans, or plans for a slow cluster, occupy all 40 threads of a process by default, so that no other
-# call gets an answer.
+# Attack: waiting plans, or plans for a slow cluster, occupy all of the 40 threads that a process has by default, so
+# that no other call gets an answer.
 _LOOKING: Final = anyio.CapacityLimiter(8)
 _APPLYING: Final = anyio.CapacityLimiter(32)
 
 
 @dataclass(frozen=True, slots=True)
 class _Matter:
-    """A plan, and the call that waits for its end."""
+    """A plan, and the call that is waiting for its end."""
 
     answer: types.Answer
     """The script's answer."""
@@ -67,15 +67,15 @@ class Asker:
     quote: outcome.Quote
     link: Link
     has_page: Callable[[], bool]
-    """Serves the page of the plans if possible, and says whether there is one."""
+    """Serves the page of the plans if possible, and returns whether there is one."""
     ask_s: float
-    """Seconds to wait for the person."""
+    """How many seconds to wait for the person."""
     flags: str = ""
     """The flags with which a command finds this server's plans."""
     user: str = ""
     """The authenticated caller, if any."""
     as_author: bool = False
-    """Whether plans are applied as their author, so that no other caller can approve them."""
+    """Whether plans are applied with the identity of their author, so that no other caller can approve them."""
     by_argument: bool = False
     """Whether the argument `approved` of a call approves its plan."""
     remembered: remembered.Remembered = field(default_factory=remembered.Remembered)
@@ -86,14 +86,14 @@ class Asker:
         return replace(self, remembered=before.remembered)
 
     async def settle(self, call: question.Call, answer: types.Answer) -> _Reply:
-        """Returns a call's answer with its plan's outcome, or the question to the person."""
+        """Returns a call's answer with the outcome of its plan, or the question for the person."""
         try:
             found = await _in_thread(self.approvals.get, answer.plan)
             matter = _Matter(answer, found, call.caller, call.on_progress)
             with _holding(call, answer, found):
                 return await self._settle(call, matter)
         except errors.Busy as error:
-            # The script's answer has no room either.
+            # There is no room for the script's answer either.
             bare = types.Answer("", plan=answer.plan)
             return await self._tell_failure(bare, error)
         except errors.KubescriptError as error:
@@ -138,7 +138,7 @@ class Asker:
         asks = abilities.elicitation if abilities is not None else None
         if asks is None:
             return await _in_thread(self._refer_elsewhere, matter)
-        # In MCP, a client that names neither way knows forms.
+        # In MCP, a client that names neither way of asking supports forms.
         if asks.form is not None or asks.url is None:
             text = await _in_thread(form.compose, matter.found)
             if text:
@@ -168,7 +168,7 @@ class Asker:
         response = await question.wait_for_response(asking, self.ask_s)
         if response.action != "accept":
             return await self._decide(matter, response)
-        # An accepted link was only opened; the page has the decision.
+        # If a link was accepted, it was only opened; the decision is made on the page.
         return await self._wait_for_end(matter)
 
     def _end_with_question(
@@ -177,7 +177,8 @@ class Asker:
         matter: _Matter,
         params: mcp_types.ElicitRequestFormParams | mcp_types.ElicitRequestURLParams,
     ) -> mcp_types.InputRequiredResult:
-        """Ends a call whose client asks on its own. The script does not run again, so its answer is kept."""
+        """Ends a call whose client asks on its own. The script's answer is kept, since the script does not run
+        again."""
         plan_id = matter.found.plan.id
         self.remembered.keep(plan_id, matter.answer, call.budget)
         return question.end_call(call, plan_id, params)
@@ -210,7 +211,7 @@ class Asker:
         return await self._carry_out(matter, decision)
 
     async def _carry_out(self, matter: _Matter, decision: record.Decision) -> types.Answer:
-        """Records a decision, and applies the plan if that approves it."""
+        """Records a decision, and applies the plan if the decision approves it."""
         plan_id = matter.found.plan.id
         found = await _in_thread(self.approvals.decide, plan_id, decision)
         if found.state == "approved":
@@ -221,7 +222,7 @@ class Asker:
         return await self._answer_end(matter)
 
     async def _wait_for_end(self, matter: _Matter) -> types.Answer:
-        """Waits until a person has decided on the page, and the plan is applied."""
+        """Waits until a person has decided on the page and the plan has been applied."""
         found = matter.found
         with anyio.move_on_after(self.ask_s):
             while found.state in _OPEN:
@@ -266,7 +267,7 @@ class Asker:
         try:
             await _in_thread(self.approvals.report, ended.plan.id)
         except errors.KubescriptError as error:
-            # The model is then told twice.
+            # In this case the model is told twice.
             log.warning("plans: %s", error.message, extra={"code": error.code, "remedy": error.remedy})
 
     async def _tell_end(self, answer: types.Answer, ended: record.Record) -> types.Answer:

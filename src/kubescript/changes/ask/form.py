@@ -16,12 +16,12 @@ from kubescript.output import sanitizing
 __all__ = ["SCHEMA", "compose", "line", "read"]
 
 _MAX_REASON: Final = 500
-# A longer plan is decided on the page or in the terminal: what is not shown cannot be approved.
+# A longer plan is decided on the page or in the terminal: what cannot be shown cannot be approved.
 _MOST: Final = 4_000
-"""Most characters of a plan in a client's form."""
-# Rows have more characters than the text, which leaves out unchanged lines of long values.
+"""The maximum number of characters of a plan in a client's form."""
+# A plan's rows have more characters than its text, which leaves out unchanged lines of long values.
 _MOST_RAW: Final = 25 * _MOST
-"""Most characters of its rows for which text for a form is composed at all."""
+"""The maximum number of characters in a plan's rows; for more, no text for a form is composed at all."""
 _WIDTH: Final = 100
 SCHEMA: Final[dict[str, Any]] = {
     "type": "object",
@@ -34,7 +34,7 @@ SCHEMA: Final[dict[str, Any]] = {
 
 
 def compose(found: record.Record) -> str:
-    """Returns a form's text about a plan; empty when a form cannot decide it."""
+    """Returns a form's text about a plan; an empty string if the plan cannot be decided in a form."""
     if found.plan.critical or found.plan.approvals != 1:
         return ""
     raw = sum(step.rows_size for step in found.plan.steps)
@@ -60,7 +60,7 @@ def read(action: str, content: Mapping[str, object]) -> tuple[bool, str]:
 
 
 def line(text: str, most: int) -> str:
-    """Returns a client's text as one line of at most `most` characters, all visible."""
+    """Returns a client's text as one line of at most `most` characters, all of them visible."""
     clean = sanitizing.clean(text[: 4 * most])
     words = clean.split()
     return " ".join(words)[:most]

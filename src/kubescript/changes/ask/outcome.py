@@ -17,11 +17,11 @@ __all__ = ["Quote", "add_answer", "add_end", "add_failure", "add_words", "change
 log = logging.getLogger(__name__)
 
 Quote = Callable[[str], types.Answer]
-"""A function that masks and marks a text that may contain words from the cluster."""
+"""A function that masks and marks a string that may contain words from the cluster."""
 
 
 def add_words(answer: types.Answer, text: str) -> types.Answer:
-    """Returns the answer with more of our own text; its plan is settled."""
+    """Returns the answer with more of kubescript's own text; its plan counts as settled."""
     whole = f"{answer.text}\n{text}"
     return replace(answer, text=whole.strip(), plan="")
 
@@ -34,7 +34,7 @@ def add_answer(answer: types.Answer, more: types.Answer) -> types.Answer:
 
 
 def changes(found: record.Record) -> str:
-    """Returns the number of a plan's changes, as text."""
+    """Returns the number of a plan's changes in words."""
     count = len(found.plan.steps)
     if count == 1:
         return "1 change"
@@ -54,7 +54,7 @@ def add_failure(answer: types.Answer, error: errors.KubescriptError, quote: Quot
     """Returns the answer with the reason why its plan ends here."""
     log.warning("plan %s: %s", answer.plan, error.message, extra={"code": error.code, "remedy": error.remedy})
     is_ours = isinstance(error, errors.PlanError | errors.AuditError | errors.Busy)
-    # Attack: a webhook's words appear in the account of changes made before a plan was lost.
+    # Attack: a webhook's words appear in the account of the changes that were made before a plan was lost.
     if is_ours and not isinstance(error, errors.PlanLost):
         answer = add_words(answer, f"error {error.code}: {error.message}; nothing more is changed")
     else:

@@ -1,4 +1,4 @@
-"""A question to the person at a client about a plan: the call that it belongs to, and its state.
+"""A question to the person at a client about a plan: the call to which the question belongs, and its state.
 
 Since 2026-07-28 a call ends with its question, and the client sends it again with the answer and the question's state.
 """
@@ -31,9 +31,9 @@ log = logging.getLogger(__name__)
 
 _NAME: Final = "approval"
 _MODERN: Final = "2026-07-28"
-# As long as the longest plan; most plans expire before.
+# This is as long as the longest plan is valid; most plans expire earlier.
 _STATE_S: Final = 86_400.0
-"""Seconds for which a question's state is valid."""
+"""For how many seconds a question's state is valid."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class Call:
 
     @property
     def ends_with_question(self) -> bool:
-        """Whether its client asks on its own, and sends the call again with the answer."""
+        """Whether the call's client asks the person on its own, and sends the call again with the answer."""
         return self.ctx.protocol_version >= _MODERN
 
     @property
@@ -66,7 +66,7 @@ class Call:
         """Identifies the call by its tool and arguments."""
         arguments = self.params.arguments or {}
         text = json.dumps([self.params.name, arguments], sort_keys=True)
-        # A client's text may contain lone surrogates, which strict UTF-8 refuses.
+        # A client's text may contain lone surrogates, which strict UTF-8 rejects.
         content = text.encode("utf-8", "surrogatepass")
         return hashlib.sha256(content).hexdigest()
 
@@ -78,14 +78,14 @@ class State(msgspec.Struct, frozen=True):
     session: str
     """The call's session, which over HTTP may last for that call alone."""
     call: str
-    """Digest of the call."""
+    """The digest of the call."""
     is_link: bool
 
     def check(self, call: Call, found: record.Record) -> types.Caller:
-        """Returns the caller, under the session that was asked. Raises PlanError when the answer comes with another
+        """Returns the caller, with the session that was asked. Raises PlanError if the answer comes with a different
         call."""
         is_author = found.plan.author.session == self.session
-        # A caller that does not last has another session in each call.
+        # A caller that does not last has a different session in each call.
         is_same_session = call.caller.session == self.session or not call.caller.lasts
         is_same_call = self.call == call.digest
         # Attack: another session, or another script, sends this one's state.
@@ -94,7 +94,8 @@ class State(msgspec.Struct, frozen=True):
         return replace(call.caller, session=self.session)
 
 
-# Made before any threads start: two that decode into a type for the first time at once can crash msgspec 0.22.
+# The decoder is made before any threads start: two threads that decode into a type simultaneously for the first time
+# can crash msgspec 0.22.
 _STATE: Final = msgspec.json.Decoder(State)
 
 
@@ -124,7 +125,7 @@ def read_state(call: Call) -> State:
 
 
 def read_response(call: Call) -> mcp_types.ElicitResult:
-    """Returns the decision that a repeated call carries. Raises PlanError without one."""
+    """Returns the decision that a repeated call carries. Raises PlanError if there is none."""
     responses = call.params.input_responses or {}
     response = responses.get(_NAME)
     if not isinstance(response, mcp_types.ElicitResult):
@@ -142,6 +143,6 @@ async def wait_for_response(asking: Awaitable[mcp_types.ElicitResult], seconds: 
     except MCPError as error:
         log.warning("the client did not ask: %s", error)
     except ValueError:
-        # The SDK's own check of the answer; its text quotes the client's, so it is not logged.
+        # The SDK's own check rejects the answer. The error's text quotes the client's answer, so it is not logged.
         log.warning("the client's answer is not one of the protocol")
     return mcp_types.ElicitResult(action="cancel")

@@ -1,4 +1,4 @@
-"""State that is kept for clients between their calls, while a person decides about a plan. `elicitation` asks here."""
+"""State that is kept for clients between their calls, while a person decides on a plan. `elicitation` uses it."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ __all__ = ["Remembered", "measure"]
 
 # A client that never returns with an answer must not fill the memory.
 _MAX_ANSWERS: Final = 64
-"""Most answers that are kept while a client asks."""
+"""How many answers are kept at most while their clients ask."""
 # Attack: endless new sessions each make one plan.
 _MAX_SESSIONS: Final = 1_000
-"""Most sessions whose plans are decided elsewhere."""
-# Attack: plans for a cluster that does not answer occupy all threads that apply plans.
+"""The maximum number of sessions whose plans are decided elsewhere."""
+# Attack: plans for a cluster that does not answer would occupy all threads that apply plans.
 _MOST_APPLIED: Final = 4
-"""Most plans of one caller that are applied at the same time."""
+"""How many plans of one caller are applied at the same time."""
 
 
 def measure(answer: types.Answer) -> int:
-    """Returns the bytes that an answer takes in memory."""
+    """Returns how many bytes an answer takes in memory."""
     # Attack: one emoji makes each character of its text take four bytes.
     text = sys.getsizeof(answer.text)
     structured = json.dumps(answer.structured)
@@ -36,18 +36,18 @@ def measure(answer: types.Answer) -> int:
 
 
 class Remembered:
-    """State that one caller's calls have left. Used by one event loop."""
+    """State that one caller's calls have left behind. Used by one event loop."""
 
     def __init__(self) -> None:
         self._answers: OrderedDict[str, tuple[types.Answer, Callable[[], None]]] = OrderedDict()
-        """Plan → its answer, and the function that stops counting it; oldest first."""
+        """Maps each plan to its answer, and to the function that stops counting the answer; oldest first."""
         self._sessions: OrderedDict[str, None] = OrderedDict()
         """Waiting sessions, the longest-waiting first."""
         self.applying = anyio.CapacityLimiter(_MOST_APPLIED)
         """Limits how many of the caller's plans are applied at the same time."""
 
     def keep(self, plan: str, answer: types.Answer, budget: retained.Budget | None) -> None:
-        """Keeps the answer of a script whose call ends with a question; `budget` is the caller's, over HTTP."""
+        """Keeps the answer of a script whose call ends with a question; `budget` is that of the caller, over HTTP."""
         while len(self._answers) >= _MAX_ANSWERS:
             oldest = next(iter(self._answers))
             self._forget(oldest)
@@ -55,13 +55,13 @@ class Remembered:
             self._answers[plan] = answer, lambda: None
             return
         size = measure(answer)
-        # Without room, the client is still told the plan's outcome.
+        # If there is no room for the answer, the client is still told the plan's outcome.
         with contextlib.suppress(errors.Busy):
             kept = budget.keep(size, lambda: self._answers.pop(plan))
             self._answers[plan] = answer, lambda: budget.forget(kept)
 
     def take(self, plan: str) -> types.Answer | None:
-        """Returns the kept answer, once."""
+        """Returns the kept answer, but only once."""
         if plan not in self._answers:
             return None
         return self._forget(plan)
@@ -74,7 +74,7 @@ class Remembered:
             self._sessions.popitem(last=False)
 
     def is_waiting(self, session: str) -> bool:
-        """Says whether the session had such a plan."""
+        """Says whether the session had a plan that is decided elsewhere."""
         return session in self._sessions
 
     def _forget(self, plan: str) -> types.Answer:

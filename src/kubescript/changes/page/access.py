@@ -1,7 +1,7 @@
 """Access to the page: one-time keys, the sessions they begin, and the tokens of its forms.
 
-A key is made with the server's secret, and can be spent only at that server. Sessions live as long as the server.
-Everything is in memory, so nothing copied from a disk grants access.
+A key is made with the server's secret, and can be spent only at that server. Sessions last at most as long as the
+server runs. Everything is kept in memory, so nothing that is copied from a disk grants access.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ __all__ = ["SECRET_BYTES", "Access", "Link", "path"]
 
 SECRET_BYTES: Final = 32
 _SESSION_S: Final = 8 * 3600
-"""Seconds that a session lasts."""
+"""How many seconds a session lasts."""
 _NONCE_BYTES: Final = 16
-# 128 bits.
+# A code has 128 bits.
 _DIGITS: Final = 32
-"""Hexadecimal digits of a code."""
+"""How many hexadecimal digits a code has."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ class Link:
     secret: bytes = dataclasses.field(repr=False)
 
     def to(self, plan_id: str, until: float) -> str:
-        """Returns a link that opens a plan once, before a time in seconds since the epoch."""
+        """Returns a link that opens a plan once; `until` is when it stops working, in seconds since the epoch."""
         nonce = secrets.token_hex(_NONCE_BYTES)
         seconds = str(int(until))
         code = _code(self.secret, "key", plan_id, nonce, seconds)
@@ -48,7 +48,7 @@ class Link:
 class _Session:
     ends: float
     plans: set[str] = dataclasses.field(default_factory=set)
-    """The plans that it may decide; it may read all."""
+    """The plans that the session may decide; it may read all plans."""
 
 
 class Access:
@@ -57,9 +57,9 @@ class Access:
     def __init__(self, secret: bytes | None = None) -> None:
         self.secret = secret or secrets.token_bytes(SECRET_BYTES)
         self.path = path(self.secret)
-        """Prefix of the page's paths."""
+        """The prefix of the page's paths."""
         suffix = _code(self.secret, "cookie")[:8]
-        # Unique per server: a browser sends the cookies of all servers on a host to each of them.
+        # The name is unique to the server: a browser sends the cookies of all servers on a host to each of them.
         self.cookie = f"kubescript-{suffix}"
         self._lock = threading.Lock()
         self._spent: set[str] = set()
@@ -93,7 +93,7 @@ class Access:
             return self._lasting(session) is not None
 
     def decides(self, session: str, plan_id: str) -> bool:
-        """Says whether a session was begun, or used again, with a link to this plan."""
+        """Says whether a link to this plan began the session, or was opened in it later."""
         with self._lock:
             lasting = self._lasting(session)
             if lasting is None:
@@ -110,7 +110,8 @@ class Access:
         return _is_equal(token, expected)
 
     def _lasting(self, session: str) -> _Session | None:
-        # Looked up by its digest: the timing of comparing two digests reveals nothing about the session.
+        # A session is looked up by its digest: how long it takes to compare two digests reveals nothing about the
+        # session.
         digest = _digest(session)
         found = self._sessions.get(digest)
         if found is None:
@@ -123,14 +124,14 @@ class Access:
 
 def path(secret: bytes) -> str:
     """Returns the prefix of the page's paths."""
-    # Attack: a browser sends the cookies of 127.0.0.1 to every port, so another server there could read this one's. It
-    # gets none, because the cookies belong to a path that it cannot guess.
+    # Attack: a browser sends the cookies of 127.0.0.1 to every port, so another server there could read the cookies of
+    # this one. It gets none, because the cookies belong to a path that it cannot guess.
     return "/" + _code(secret, "path")[:16]
 
 
 def _code(secret: bytes, *parts: str) -> str:
     """Returns a code that only the secret's owner can make."""
-    # Our own parts contain no NUL, and a request's part with one matches no code.
+    # Parts that kubescript makes contain no NUL, and a part of a request that contains one matches no code.
     text = "\0".join(parts)
     code = hmac.new(secret, text.encode("utf-8", "replace"), hashlib.sha256)
     return code.hexdigest()[:_DIGITS]
@@ -138,7 +139,7 @@ def _code(secret: bytes, *parts: str) -> str:
 
 def _is_equal(given: str, expected: str) -> bool:
     """Compares a code from a request with the valid one, in constant time."""
-    # As bytes: `compare_digest` accepts only ASCII text.
+    # The codes are compared as bytes, because `compare_digest` accepts only strings of ASCII characters.
     return hmac.compare_digest(given.encode("utf-8", "replace"), expected.encode())
 
 

@@ -1,5 +1,5 @@
 """The pages of running servers, for commands of the same user: `kubescript plans link` makes links to them. Each server
-keeps a file beside the store, which is removed when the server ends."""
+keeps a file, which is removed when the server ends, beside the store."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["find", "publish"]
 
 _PREFIX: Final = "page-"
 _ANSWER_S: Final = 1.0
-"""Seconds for a local server to accept a connection."""
+"""How many seconds a local server has to accept a connection."""
 _MAX_BYTES: Final = 10_000
 
 
@@ -30,7 +30,7 @@ class _Page(msgspec.Struct, frozen=True):
     url: str
     secret: bytes
     store: str
-    """The store of its plans."""
+    """The store of the server's plans."""
 
 
 def publish(folder: Path, link: access.Link, store: str) -> Callable[[], None]:
@@ -39,7 +39,7 @@ def publish(folder: Path, link: access.Link, store: str) -> Callable[[], None]:
     path = folder / f"{_PREFIX}{os.getpid()}.json"
     content = msgspec.json.encode(_Page(link.url, link.secret, store))
     try:
-        # The process id of a killed server may be reused.
+        # A killed server may have left a file, and its process id may be reused.
         path.unlink(missing_ok=True)
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
         with os.fdopen(descriptor, "wb") as file:
@@ -59,8 +59,8 @@ def publish(folder: Path, link: access.Link, store: str) -> Callable[[], None]:
 
 
 def find(folder: Path, store: str) -> access.Link | None:
-    """Returns the link maker of a running server that uses this store; None without one. Files of killed servers are
-    removed."""
+    """Returns the link maker of a running server that uses this store; None if there is none. Files of killed servers
+    are removed."""
     for path in sorted(folder.glob(f"{_PREFIX}*.json")):
         page = _read(path)
         if page is None:
@@ -73,7 +73,7 @@ def find(folder: Path, store: str) -> access.Link | None:
 
 
 def _read(path: Path) -> _Page | None:
-    """Returns a file's content; None when it is invalid or not this user's."""
+    """Returns a file's content; None if the file is invalid or not this user's."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
         with os.fdopen(descriptor, "rb") as file:

@@ -40,17 +40,17 @@ _templates: Final = jinja2.Environment(
     lstrip_blocks=True,
 )
 _NEWEST: Final = 50
-"""Most plans on the overview page."""
+"""How many plans the overview page lists."""
 _REFRESH_S: Final = 2
 _OPEN_ROWS: Final = 40
-"""Most fields of a change that is open at first."""
+"""The maximum number of fields of a change that is open at first."""
 _OPEN_ROWS_IN_ALL: Final = 400
-# A reason, and a tick for each critical finding.
+# A form has a reason, and a tick for each critical finding.
 _MAX_FORM: Final = 256 << 10
-"""Most bytes of a form."""
+"""The maximum size of a form in bytes."""
 _MAX_FIELDS: Final = 10_000
 _MAX_REASON: Final = 2_000
-"""Most characters of a reason."""
+"""The maximum length of a reason in characters."""
 
 
 class Store(Protocol):
@@ -63,7 +63,7 @@ class Store(Protocol):
         """Returns the most recent plans, newest first."""
 
     def decide(self, plan_id: str, decision: record.Decision) -> record.Record:
-        """Applies a decision to a plan. Raises AuditError when it cannot be recorded."""
+        """Applies a decision to a plan. Raises AuditError if the decision cannot be recorded."""
 
 
 def app(store: Store, on_approved: Callable[[str], None], keys: access.Access) -> Starlette:
@@ -84,7 +84,7 @@ def app(store: Store, on_approved: Callable[[str], None], keys: access.Access) -
 
 
 class _Pages:
-    """Handlers of the page's requests."""
+    """The handlers of the page's requests."""
 
     def __init__(self, store: Store, on_approved: Callable[[str], None], keys: access.Access) -> None:
         self._store = store
@@ -103,7 +103,7 @@ class _Pages:
         """Returns one plan's page, or opens it with its key."""
         plan_id = request.path_params["id"]
         session = self._session(request)
-        # Only a link has a key. The session that it opens is all that a later request has.
+        # Only a link has a key. Later requests have only the session that the key opens.
         if "key" in request.query_params:
             return self._open(request, plan_id, session)
         if not self._keys.reads(session):
@@ -125,7 +125,7 @@ class _Pages:
         return self._message(status, "This plan cannot be shown", error.explained)
 
     def _open(self, request: Request, plan_id: str, session: str) -> Response:
-        # A browser that prefetches, or a program that only checks a link, must not spend it.
+        # A browser that prefetches, or a program that only checks a link, must not use up the key.
         if request.method != "GET" or "prefetch" in request.headers.get("sec-purpose", ""):
             return Response(status_code=503)
         answer = self._onward(plan_id)
@@ -147,8 +147,8 @@ class _Pages:
 
     def _refuse(self, request: Request) -> Response:
         """Returns the answer to a browser without a session."""
-        # A link followed from another site has opened the plan, but a browser sends a strict cookie only with requests
-        # from our own pages. So one of our pages makes the request.
+        # A link that was followed from another site has opened the plan, but a browser sends a strict cookie only with
+        # requests from the server's own pages. So one of these pages makes the request.
         if request.headers.get("sec-fetch-site") in {"cross-site", "same-site"}:
             return self._page("message.html", refresh=0, title="Opening the plan", text="", onward=request.url.path)
         plan_id = request.path_params.get("id", "PLAN")
@@ -162,7 +162,7 @@ class _Pages:
         approves = answer == "approve"
         entry = self._store.get(plan_id)
         ticked = frozenset(form.get("override", []))
-        # What is recorded is what a reader sees: without invisible characters, and of bounded length.
+        # The recorded reason is what a reader sees: without invisible characters, and of limited length.
         reason = sanitizing.clean(_field(form, "reason")).strip()[:_MAX_REASON]
         critical: list[model.Finding] = []
         if approves:
@@ -195,13 +195,14 @@ class _Pages:
         session = self._session(request)
         if not self._keys.decides(session, plan_id):
             return False
-        # Attack: another site's page sends a form to this one.
+        # Attack: a page of another site sends a form to this server.
         own_origin = f"{request.url.scheme}://{request.headers['host']}"
         if request.headers.get("origin") != own_origin:
             return False
         if request.headers.get("sec-fetch-site", "same-origin") != "same-origin":
             return False
-        # Only the server can make a token, and it is for this session, this plan and the hash that was shown.
+        # Only the server can make a token, and it is valid only for this session, this plan and the hash that was
+        # shown.
         return self._keys.fits(_field(form, "token"), session, plan_id, _field(form, "hash"))
 
     def _plan(
@@ -238,7 +239,7 @@ class _Pages:
     def _onward(self, plan_id: str) -> Response:
         """Sends the browser on to a plan's page."""
         quoted = parse.quote(plan_id, safe="")
-        # 303: the browser gets the page, so that a reload does not send the form again.
+        # With 303, the browser fetches the page, so that a reload does not send the form again.
         return RedirectResponse(f"{self._keys.path}/plans/{quoted}", status_code=303)
 
     def _message(self, status: int, title: str, text: str) -> Response:
@@ -250,7 +251,7 @@ class _Pages:
         return HTMLResponse(content, status)
 
     def _session(self, request: Request) -> str:
-        """Returns the session in a browser's cookie; empty without one."""
+        """Returns the session in a browser's cookie; an empty string if there is no cookie."""
         return request.cookies.get(self._keys.cookie, "")
 
 
@@ -262,7 +263,7 @@ def _style(_request: Request) -> Response:
 
 
 async def _form(request: Request) -> dict[str, list[str]]:
-    """Returns the fields of a form; none when it is too large or malformed."""
+    """Returns the fields of a form; an empty dict if it is too large or malformed."""
     body = bytearray()
     async for chunk in request.stream():
         body += chunk
@@ -275,12 +276,12 @@ async def _form(request: Request) -> dict[str, list[str]]:
 
 
 def _field(form: dict[str, list[str]], name: str) -> str:
-    """Returns the first value of a form's field; empty without one."""
+    """Returns the first value of a form's field; an empty string if there is none."""
     return form.get(name, [""])[0]
 
 
 def _complaint(critical: Sequence[model.Finding], ticked: frozenset[str], reason: str) -> str:
-    """Returns what an approval lacks; empty when it is complete."""
+    """Returns what an approval lacks; an empty string if it is complete."""
     left = [finding for finding in critical if str(finding.number) not in ticked]
     if left:
         number = len(left)
@@ -292,7 +293,7 @@ def _complaint(critical: Sequence[model.Finding], ticked: frozenset[str], reason
 
 
 def _find_closed(changes: Sequence[model.Change]) -> frozenset[int]:
-    """Returns the numbers of the changes that are closed at first; their headings show their size."""
+    """Returns the numbers of the changes that are closed at first; only their headings show how large they are."""
     closed = set()
     left = _OPEN_ROWS_IN_ALL
     for change in changes:

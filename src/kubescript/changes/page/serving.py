@@ -23,7 +23,7 @@ _HEADERS: Final = (
     ),
     (b"x-frame-options", b"DENY"),
     (b"x-content-type-options", b"nosniff"),
-    # With no-referrer, a browser would send our forms with `Origin: null`, as another site's page can.
+    # With no-referrer, a browser would send the forms with `Origin: null`, as a page of another site can.
     (b"referrer-policy", b"same-origin"),
     (b"cache-control", b"no-store"),
     (b"cross-origin-opener-policy", b"same-origin"),
@@ -33,7 +33,7 @@ _CONNECTIONS: Final = 64
 
 
 def serve(application: ASGIApp, port: int = 0) -> tuple[str, Callable[[], None]]:
-    """Serves the application on a loopback port, in a thread; 0 picks a free one. Returns its URL and a function that
+    """Serves the application on a loopback port, in a thread; 0 picks a free port. Returns its URL and a function that
     stops it. Raises PlanError when the port is not available."""
     try:
         listener = socket.create_server(("127.0.0.1", port), backlog=http_connections.BACKLOG)
@@ -85,7 +85,7 @@ class Headers:
         async def with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
                 message["headers"] = [*message.get("headers", ()), *_HEADERS]
-                # The server writes its access log now, which must not contain keys.
+                # At this point the server writes its access log, which must not contain keys.
                 scope["query_string"] = b""
             await send(message)
 

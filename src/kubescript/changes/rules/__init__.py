@@ -1,1 +1,1 @@
-"""Rules about writes: over requests, over their changes, and over how a cluster is changed."""
+"""Rules about writes: about the requests, about their changes, and about how a cluster is changed."""

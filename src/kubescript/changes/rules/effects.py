@@ -1,6 +1,6 @@
 """The policy on a write's effects, which a masking process finds in its dry run. It does no I/O.
 
-`writes` has judged the request before. No text of a reason comes from the cluster, since a denial is presented as
+`writes` has judged the request before. No part of a reason comes from the cluster, since a denial is presented as
 kubescript's own words.
 """
 
@@ -21,7 +21,7 @@ from kubescript.wire import inspection
 __all__ = ["Findings", "Notice", "findings"]
 
 _COUNTS: Final = frozenset({"replicas", "minReplicas", "maxReplicas", "parallelism"})
-"""Fields with a number of pods, or with the bounds of a HorizontalPodAutoscaler."""
+"""The fields with a number of pods, or with the bounds of a HorizontalPodAutoscaler."""
 _WHOLE: Final = re.compile(r"[0-9]{1,9}")
 
 
@@ -78,7 +78,7 @@ def _targets(call: request.Request, changes: inspection.Changes, rules: writes.P
     if matches is None or changes.before is None:
         return
     states = [changes.before]
-    # Attack: a change removes the label, so that the object is no longer covered by it. A Scale has no labels.
+    # Attack: a change removes the label, so that the object is no longer covered by the rule. A Scale has no labels.
     if changes.after is not None and not call.subresource:
         states.append(changes.after)
     documents = [{"metadata": {"labels": state.labels}} for state in states]
@@ -89,7 +89,7 @@ def _targets(call: request.Request, changes: inspection.Changes, rules: writes.P
 def _counts(changes: inspection.Changes, rules: writes.Policy) -> Iterator[policy.Decision]:
     least, most = rules.replicas
     for text in _list_counts(changes):
-        # Attack: a custom resource accepts a number as text, or as 1e9.
+        # Attack: a custom resource accepts a number as a string, or as 1e9.
         is_number = _WHOLE.fullmatch(text) is not None
         if not is_number or not least <= int(text) <= most:
             yield _deny("writes.replicas", f"{least} to {most} replicas are permitted", "choose such a whole number")
@@ -119,7 +119,7 @@ def _is_count(path: str) -> bool:
 def _images(changes: inspection.Changes, rules: writes.Policy) -> Iterator[policy.Decision]:
     if not rules.registries or changes.after is None:
         return
-    # An image that the object has already is no effect of this write.
+    # An image that the object already has is not an effect of this write.
     old = changes.before.images if changes.before is not None else ()
     new = [image for image in changes.after.images if image not in old]
     if not all(images.is_from(image, rules.registries) for image in new):

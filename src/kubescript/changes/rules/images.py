@@ -12,9 +12,9 @@ from typing import Final
 
 __all__ = ["is_from", "is_registry"]
 
-# A repository has at most 255, a tag 128, a digest about a hundred.
+# A repository has at most 255 characters, a tag at most 128, and a digest about a hundred.
 _MAX_NAME: Final = 1_024
-"""Most characters of an image's name."""
+"""The maximum length of an image's name in characters."""
 _HOST_LABEL: Final = r"[a-zA-Z0-9](?:[a-zA-Z0-9-]*[a-zA-Z0-9])?"
 _HOST: Final = re.compile(rf"(?:{_HOST_LABEL}(?:\.{_HOST_LABEL})*|\[[a-fA-F0-9:]+\])(?::[0-9]+)?")
 _PART: Final = re.compile(r"[a-z0-9]+(?:(?:\.|__?|-+)[a-z0-9]+)*")
@@ -37,7 +37,7 @@ def is_from(image: str, registries: Iterable[str]) -> bool:
 
 
 def is_registry(prefix: str) -> bool:
-    """Says whether the text is a valid prefix: a host, optionally with part of a path."""
+    """Says whether the string is a valid prefix: a host, optionally with part of a path."""
     if len(prefix) > _MAX_NAME:
         return False
     host, slash, path = prefix.partition("/")
@@ -47,7 +47,7 @@ def is_registry(prefix: str) -> bool:
 
 
 def _repository(image: str) -> str:
-    """Returns `docker.io/library/nginx` for `nginx:1.27`; empty for an invalid image name."""
+    """Returns `docker.io/library/nginx` for `nginx:1.27`; an empty string for an invalid name."""
     if len(image) > _MAX_NAME:
         return ""
     name, has_digest, digest = image.partition("@")
@@ -65,11 +65,11 @@ def _repository(image: str) -> str:
 
 
 def _complete(name: str) -> str:
-    """Returns the repository with its host; empty when either is malformed."""
+    """Returns the repository with its host; an empty string if either is malformed."""
     host, slash, path = name.partition("/")
     if not slash or not _is_host(host):
         host, path = _HUB, name
-    # The runtimes treat it as an image id.
+    # The runtimes treat such a name as an image id.
     if _BARE_DIGEST.fullmatch(path) and path == name:
         return ""
     if host == _OLD_HUB:
@@ -91,7 +91,7 @@ def _is_host(first: str) -> bool:
     """Says whether the first part of a name is a host, rather than part of a path at Docker Hub."""
     if "." in first or ":" in first:
         return True
-    # A path has no capitals.
+    # A path contains no capital letters.
     return first == "localhost" or first != first.lower()
 
 

@@ -1,4 +1,4 @@
-"""Reads the settings of the policy for writes, and returns those that plans depend on."""
+"""Reads the settings of the policy for writes, and returns those on which plans depend."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ __all__ = ["approvals", "digest", "expressions", "read"]
 _NAMESPACE: Final = re.compile(r"[a-z0-9*?-]{0,63}")
 _RESOURCE: Final = re.compile(r"[a-z0-9-]+(?:\.(?P<group>[a-z0-9.-]+))?(?:/[a-z]+)?")
 _DECISIVE: Final = {"acts_as", "approval", "denied_resources", "deny_defaults", "impersonation", "write_policy"}
-"""Settings that decide what a cluster's plans may contain, who approves them, and as whom they are applied."""
+"""The settings that decide what a cluster's plans may contain, who approves them, and with whose identity they are
+applied."""
 
 
 def read(given: config.WritePolicy) -> writes.Policy:
@@ -53,8 +54,8 @@ def read(given: config.WritePolicy) -> writes.Policy:
 
 def approvals(given: config.WritePolicy, namespaces: Iterable[str]) -> int:
     """Returns how many people must approve a plan that changes something in these namespaces; "" stands for objects
-    without one."""
-    # The strictest of the rules decides.
+    without a namespace."""
+    # The strictest rule decides.
     counts = [1]
     for namespace in namespaces:
         counts += [rule.count for rule in given.approvals if writes.is_in(namespace, rule.namespaces)]
@@ -65,7 +66,7 @@ def digest(settings: config.Settings) -> str:
     """Returns the SHA-256, in hexadecimal, of all settings for the writes to one cluster. Raises ConfigError when the
     safety rules cannot be read."""
     decisive = settings.model_dump(mode="json", include=_DECISIVE)
-    # The file's content: other rules under the same name are other settings.
+    # The file's content counts: different rules in a file of the same name are different settings.
     if settings.safety_rules is not None:
         decisive["safety_rules"] = _file_digest(settings.safety_rules)
     decisive["mode"] = settings.mode
@@ -91,7 +92,7 @@ def expressions(settings: config.Settings) -> tuple[inspection.Expression, ...]:
             continue
         for rule in cluster.write_policy.expressions:
             told = inspection.Expression(rule.id, rule.expression, rule.message)
-            # The masking processes serve all clusters, and answer with the id alone.
+            # The masking processes serve all clusters, and answer only with the id.
             if found.setdefault(rule.id, told) != told:
                 raise _wrong(f"`expressions`: two clusters have different rules with the id `{rule.id}`")
     return tuple(found.values())
@@ -115,7 +116,7 @@ def _check_namespaces(patterns: Iterable[str]) -> None:
 
 
 def _check_resources(setting: str, names: Iterable[str]) -> None:
-    """Refuses names of nonexistent resources: a rule for a misspelt one would restrict nothing."""
+    """Refuses names of resources that do not exist: a rule for a misspelt name would restrict nothing."""
     built_in = _list_built_in()
     for name in names:
         if not _is_resource(name, built_in):
@@ -128,7 +129,7 @@ def _is_resource(name: str, built_in: set[str]) -> bool:
     if match is None:
         return False
     group = match["group"]
-    # Which custom resources a cluster has is not known here.
+    # It is not known here which custom resources a cluster has.
     if group and group not in kinds.BUILT_IN:
         return True
     resource, _, _ = name.partition("/")

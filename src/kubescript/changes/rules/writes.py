@@ -1,7 +1,8 @@
-"""The policy for writes: which may be tried at all. It does no I/O and keeps no state.
+"""The policy for writes: which ones may be tried at all. It does no I/O and keeps no state.
 
 `policy` decides whether a cluster may be changed; `find_objection` then judges each write before anything is sent, and
-`effects` judges the changes in its dry run. Both deny by rules with an id. Those that an operator can lift are `RULES`.
+`effects` judges the changes in its dry run. Both deny writes by rules with an id. The rules that an operator can lift
+are `RULES`.
 """
 
 from __future__ import annotations
@@ -39,9 +40,9 @@ class Rule:
     id: str
     reason: str
     resources: tuple[tuple[str, str], ...] = ()
-    """(group, resource) of the objects that it covers, in every version; "*" covers the whole group."""
+    """The (group, resource) of the objects that the rule covers, in every version; "*" covers the whole group."""
     risks: tuple[str, ...] = ()
-    """Changes that it covers, from `inspection.RISKS`."""
+    """The changes that the rule covers, from `inspection.RISKS`."""
 
 
 _SUBRESOURCE: Final = Rule("writes.subresource", "this subresource is not written here")
@@ -54,7 +55,7 @@ RULES: Final = (
         (
             ("rbac.authorization.k8s.io", "*"), ("certificates.k8s.io", "*"), ("authentication.k8s.io", "*"),
             ("authorization.k8s.io", "*"), ("policy", "podsecuritypolicies"), ("", "serviceaccounts/token"),
-            # OpenShift serves the same objects, and its own rights, under these groups.
+            # OpenShift serves the same objects, and its own kinds of rights, in these groups.
             ("authorization.openshift.io", "*"), ("oauth.openshift.io", "*"), ("user.openshift.io", "*"),
             ("security.openshift.io", "*"),
         ),
@@ -88,14 +89,14 @@ RULES: Final = (
 
 COMMAND: Final = "return the kubectl command"
 _VERBS: Final = frozenset({"create", "update", "patch", "delete"})
-# Others have effects that no dry run shows.
+# Other subresources have effects that no dry run shows.
 _LIFTED: Final = frozenset({"status", "ephemeralcontainers", "resize", "approval"})
-"""Subresources that may be written where `writes.subresource` is lifted."""
-# They are irrevocable, and no later look at the object could confirm them.
+"""The subresources that may be written if `writes.subresource` is lifted."""
+# These decisions are irrevocable, and no later look at the object could confirm that they were carried out.
 _UNPLANNED: Final = frozenset({"bindings", "pods/binding"})
-"""Decisions that are never planned."""
+"""Decisions that never become part of a plan."""
 _SHOWN: Final = 3
-"""Most namespaces or registries that a reason lists."""
+"""How many namespaces or registries a reason lists."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +105,7 @@ class Policy:
 
     namespaces: tuple[str, ...] = ()
     verbs: Mapping[str, tuple[str, ...]] | None = None
-    """None: all."""
+    """The permitted verbs by resource. None: all verbs."""
     targets: str = ""
     replicas: tuple[int, int] = (0, 100)
     registries: tuple[str, ...] = ()
@@ -114,8 +115,8 @@ class Policy:
 
 
 def find_objection(call: request.Request, rules: Policy) -> policy.Decision | None:
-    """Returns why a write may not even be tried; None when it may."""
-    # The first is enough; those that cannot be lifted come first.
+    """Returns why a write may not even be tried; None if it may."""
+    # The first denial is enough; denials that cannot be lifted come first.
     denials = _denials(call, rules)
     return next(denials, None)
 
@@ -151,7 +152,7 @@ def check_verb(call: request.Request, wanted: str, rules: Policy) -> policy.Deci
     if rules.verbs is None:
         return None
     names = [resource(call)]
-    # Attack: a Deployment in `extensions` is the one in `apps`, under another rule.
+    # Attack: a Deployment in `extensions` is the same object as in `apps`, but falls under a different rule.
     for place in kinds.places(call.group, call.resource):
         same = replace(call, group=place.group, resource=place.plural)
         names.append(resource(same))
@@ -159,7 +160,7 @@ def check_verb(call: request.Request, wanted: str, rules: Policy) -> policy.Deci
     for name in names:
         whole, _, _ = name.partition("/")
         keys += [name, whole]
-    # The first of the names decides alone, so that a rule for `*` does not add to one for the object.
+    # The first of the names decides alone, so that a rule for `*` adds nothing to a rule for the object.
     ruled = [rules.verbs[key] for key in (*keys, "*") if key in rules.verbs]
     allowed = ruled[0] if ruled else ()
     if wanted in allowed:
@@ -230,7 +231,7 @@ def _covers(rule: Rule, call: request.Request) -> bool:
     """Says whether a built-in rule is about such a write."""
     if rule is _SUBRESOURCE:
         return not _is_plain(call)
-    # Attack: the same objects are served in another group, which the rule does not name.
+    # Attack: the same objects are also served in another group, which the rule does not name.
     for place in kinds.places(call.group, call.resource):
         names = ("*", place.plural, f"{place.plural}/{call.subresource}")
         if any((place.group, name) in rule.resources for name in names):

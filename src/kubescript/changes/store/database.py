@@ -23,7 +23,7 @@ from kubescript import errors, private_files
 __all__ = ["PLANS", "Database", "open_database", "unavailable"]
 
 _VERSION: Final = 1
-"""Version of the tables below and of the JSON in them."""
+"""The version of the tables below and of the JSON in them."""
 _TABLES: Final = sqlalchemy.MetaData()
 _SCHEMA: Final = sqlalchemy.Table(
     "kubescript_schema",
@@ -39,7 +39,7 @@ PLANS: Final = sqlalchemy.Table(
     sqlalchemy.Column("expires", sqlalchemy.Double, nullable=False),
     sqlalchemy.Column("hash", sqlalchemy.String, nullable=False),
     sqlalchemy.Column("plan", sqlalchemy.LargeBinary, nullable=False),  # JSON, never changed
-    sqlalchemy.Column("state", sqlalchemy.String, nullable=False),  # an expired plan keeps the state it had
+    sqlalchemy.Column("state", sqlalchemy.String, nullable=False),  # an expired plan keeps the state that it had
     sqlalchemy.Column("progress", sqlalchemy.LargeBinary, nullable=False),  # JSON: decisions, steps and outcome
     sqlalchemy.Column("owner", sqlalchemy.String, nullable=False, default=""),  # the server that applies it
     sqlalchemy.Column("lease_s", sqlalchemy.Double, nullable=False, default=0.0),
@@ -60,7 +60,7 @@ _POSTGRES_CONNECTION: Final = {
     "tcp_user_timeout": 10_000,  # milliseconds: a dead host does not answer at all
     "prepare_threshold": None,  # a pool between us and the database may forget prepared statements
 }
-# The last setting: a replica that lost its network in a transaction would lock a plan for two hours.
+# Without the last setting, a replica that lost its network during a transaction would lock a plan for two hours.
 _POSTGRES_SESSION: Final = """
 SET synchronous_commit = on; SET statement_timeout = '10s'; SET idle_in_transaction_session_timeout = '10s'
 """
@@ -71,7 +71,7 @@ class Database:
 
     def __init__(self, engine: sqlalchemy.Engine, where: str, remedy: str, secrets: tuple[str, ...] = ()) -> None:
         self.where = where
-        """Description without credentials: a file, or host and database."""
+        """A description without credentials: a file, or the host and the database."""
         self._engine = engine
         self._remedy = remedy
         self._secrets = secrets
@@ -85,19 +85,19 @@ class Database:
 
     @contextlib.contextmanager
     def writing(self) -> Iterator[sqlalchemy.Connection]:
-        """Yields a connection in a transaction, which is on disk when this ends without an error. Raises PlanError;
-        then nothing was written, unless the connection broke during the commit."""
+        """Yields a connection in a transaction, which is on disk if this ends without an error. Raises PlanError; in
+        this case nothing was written, unless the connection broke during the commit."""
         with self._explain_errors(), self._engine.begin() as connection:
-            # SQLite does not wait for a lock in a transaction that has already read.
+            # In a transaction that has already read, SQLite does not wait for a lock.
             if self._is_sqlite:
                 connection.exec_driver_sql("BEGIN IMMEDIATE")
             yield connection
 
     def prepare(self) -> None:
-        """Creates missing tables. Raises PlanError, also when another version created them."""
+        """Creates missing tables. Raises PlanError, also if a different version created them."""
         with self.writing() as connection:
             if not self._is_sqlite:
-                # When two replicas start together, only one makes the tables.
+                # When two replicas start at the same time, only one makes the tables.
                 lock = sqlalchemy.func.pg_advisory_xact_lock(_SCHEMA_LOCK)
                 connection.execute(sqlalchemy.select(lock))
             schema = sqlalchemy.inspect(connection)
@@ -126,7 +126,7 @@ class Database:
             raise errors.PlanError("what is to be kept of a plan is not valid Unicode", code="plan.failed") from None
 
     def _why(self, error: exc.SQLAlchemyError) -> str:
-        """Returns the first line of the driver's error."""
+        """Returns the first line of the driver's error without secrets."""
         cause: BaseException | None = error
         # Other lines, and SQLAlchemy's own text, quote the written data.
         if isinstance(error, exc.DBAPIError):
@@ -140,7 +140,7 @@ class Database:
 
 
 def _add_author(connection: sqlalchemy.Connection) -> None:
-    """Adds columns that older servers' tables lack. Those servers can still use the tables."""
+    """Adds columns that the tables of older servers lack. Those servers can still use the tables."""
     columns = sqlalchemy.inspect(connection).get_columns(PLANS.name)
     names = {column["name"] for column in columns}
     if "author" in names:
@@ -184,7 +184,7 @@ def _sqlite(path: Path) -> Database:
     file = path.absolute()
     _make_file(file)
     quoted = urllib.parse.quote(str(file))
-    # Not recreated if it disappears, since SQLite would make it readable by others.
+    # The file is not recreated if it disappears, since SQLite would make it readable by others.
     address = f"file:{quoted}?mode=rw"
     engine = sqlalchemy.create_engine("sqlite://", creator=lambda: _connect(address), poolclass=sqlalchemy.QueuePool)
     remedy = "check the space on its disk, and whether the server's user may write to it and its folder"
@@ -206,13 +206,13 @@ def _connect(address: str) -> sqlite3.Connection:
 
 
 def _make_file(file: Path) -> None:
-    """Creates the file and its folder, for the server's user alone, and checks existing ones. Raises PlanError."""
+    """Creates the file and its folder, for the server's user alone, and checks those that exist. Raises PlanError."""
     try:
         private_files.make_folders(file.parent)
         _check_folder(file.parent)
         private_files.check_links(file)
-        # Created without opening it: closing any descriptor of the file would drop SQLite's locks on it in this
-        # process.
+        # The file is created without being opened: closing any descriptor of the file would drop the locks that SQLite
+        # holds on it in this process.
         with contextlib.suppress(FileExistsError):
             os.mknod(file, stat.S_IFREG | 0o600)
         private_files.check_status(file, file.lstat())
@@ -235,7 +235,7 @@ def _check_folder(folder: Path) -> None:
 def _postgres(text: str) -> Database:
     try:
         url = sqlalchemy.make_url(text)
-    except (exc.ArgumentError, ValueError):  # their texts quote the URL, and so its password
+    except (exc.ArgumentError, ValueError):  # their messages quote the URL, and so its password
         raise _unreadable_url() from None
     if url.drivername not in _SCHEMES:
         raise _unreadable_url()

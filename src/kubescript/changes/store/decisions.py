@@ -1,4 +1,4 @@
-"""The validity of a person's answer to a plan. The store asks this while it has the plan locked."""
+"""Checks whether a person's answer to a plan is valid. The store calls this while it has the plan locked."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def _check_approver(found: record.Record, approver: str) -> None:
             f"{approver} has approved plan {found.plan.id} already; it needs another person's approval",
             code="plan.approver",
         )
-    # Where several people must approve, the author is none of them.
+    # If several people must approve, the author cannot be one of them.
     if found.plan.approvals > 1 and _is_author(approver, found.plan.author):
         raise errors.PlanError(
             f"{approver} made plan {found.plan.id}; it needs the approval of {found.plan.approvals} other people",
@@ -40,7 +40,7 @@ def _check_approver(found: record.Record, approver: str) -> None:
 def _is_author(approver: str, author: plan.Author) -> bool:
     """Says whether an approver, such as `uid 1000 (alice)` or `client inspector, session 1f3a`, is the plan's
     author."""
-    # In a terminal a person is a user of the operating system, in a client the client's session.
+    # In a terminal, a person is identified as a user of the operating system; in a client, by the client's session.
     names = {approver, *approver.split(", ")}
     is_same_user = bool(author.user) and author.user in names
     is_same_session = bool(author.session) and f"session {author.session}" in names

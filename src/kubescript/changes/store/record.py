@@ -11,27 +11,27 @@ from kubescript.changes import plan
 __all__ = ["Application", "Decision", "Record", "State", "StepState"]
 
 State = Literal["pending", "approved", "declined", "expired", "applying", "applied", "stopped"]
-"""`stopped`: some of its requests may have been carried out, the others never will be."""
+"""`stopped`: some of the plan's requests may have been carried out, and the others never will be."""
 
 StepState = Literal["waiting", "sending", "done", "failed", "unknown"]
-"""`sending` is written before the request is sent, and remains if the server dies; `unknown`: it may or may not have
-been carried out."""
+"""`sending` is written before the request is sent, and remains if the server dies; `unknown`: the request may or may
+not have been carried out."""
 
 
 class Decision(msgspec.Struct, frozen=True):
     """One person's answer."""
 
     approver: str
-    """`uid 1000 (alice)`, `client inspector, session 1f3a`."""
+    """The person, such as `uid 1000 (alice)` or `client inspector, session 1f3a`."""
     channel: Literal["elicitation", "page", "terminal", "argument"]
     approves: bool
     hash: str
     """The hash of the plan that the person saw."""
     reason: str = ""
     overrides: tuple[str, ...] = ()
-    """Ids of the rules whose critical findings the person overrides."""
+    """The ids of the rules whose critical findings the person overrides."""
     at: float = 0.0
-    """Seconds since the epoch."""
+    """When the person answered, in seconds since the epoch."""
 
 
 class Application(msgspec.Struct, frozen=True):
@@ -39,12 +39,12 @@ class Application(msgspec.Struct, frozen=True):
 
     state: StepState = "waiting"
     audit_id: str = ""
-    """Audit id of the request, also in kube-apiserver's own audit log."""
+    """The audit id of the request, which is also in kube-apiserver's own audit log."""
     resource_version: str = ""
-    """With `sending`: the version in the request's precondition."""
+    """In the state `sending`, the version in the request's precondition."""
     status: int = 0
     text: str = ""
-    """What happened, in words for a person."""
+    """What happened to the request, in words for a person."""
 
 
 class Record(msgspec.Struct, frozen=True):
@@ -54,8 +54,8 @@ class Record(msgspec.Struct, frozen=True):
     state: State
     decisions: tuple[Decision, ...] = ()
     steps: tuple[Application, ...] = ()
-    """One for each step of the plan."""
+    """The progress of each step of the plan."""
     text: str = ""
-    """How it ended, in words for a person."""
+    """How the plan ended, in words for a person."""
     reported: bool = False
-    """Whether the model has been told how it ended."""
+    """Whether the model has been told how the plan ended."""

@@ -1,4 +1,4 @@
-"""The store of plans: what was planned, who decided, who applies it, and how far that has come.
+"""The store of plans: what was planned, who decided, who is applying it, and how far that has got.
 
 Scripts, approvals and applications all go through it; several servers may share one store. A plan is used once: each
 change of its state is one UPDATE that names the previous state, so that only one of several callers succeeds. The
@@ -24,29 +24,30 @@ __all__ = ["Store"]
 _PLANS: Final = database.PLANS
 _STATE: Final = database.PLANS.c.state
 _OPEN: Final = ("pending", "approved")
-"""States in which a plan expires."""
+"""The states in which a plan can expire."""
 _ENDED: Final = ("declined", "applied", "stopped")
 _MAX_ID: Final = 64
-# The next answer reports more.
+# The next answer reports the remaining ones.
 _MOST_UNREPORTED: Final = 20
-"""Most ended plans that one answer reports."""
+"""How many ended plans one answer reports at most."""
 
-# Attack: for 30 days, new plans fill their author's limit again whenever the last ones have expired.
+# Attack: for 30 days, new plans exhaust their author's limit again whenever the last ones have expired.
 _MOST_PLANS: Final = 1_000
 _MOST_BYTES: Final = 128 << 20
-"""Most bytes of one author's plans."""
+"""The maximum size of one author's plans in bytes."""
 
 
-# Stored as JSON: text from people and API servers may contain characters that no column accepts.
+# This is stored as JSON: text from people and API servers may contain characters that no column accepts.
 class _Progress(msgspec.Struct, frozen=True):
-    """The parts of a record, beside its state, that change."""
+    """The parts of a record, besides its state, that change."""
 
     decisions: tuple[record.Decision, ...]
     steps: tuple[record.Application, ...]
     text: str = ""
 
 
-# Made before any threads start: two that decode into a type for the first time at once can crash msgspec 0.22.
+# The decoders are made before any threads start: two threads that decode into a type simultaneously for the first time
+# can crash msgspec 0.22.
 _PLAN: Final = msgspec.json.Decoder(plan.Plan)
 _PROGRESS: Final = msgspec.json.Decoder(_Progress)
 
@@ -62,11 +63,11 @@ class Store:
 
     @property
     def where(self) -> str:
-        """Description without credentials: a file, or host and database."""
+        """A description without credentials: a file, or the host and the database."""
         return self._database.where
 
     def add(self, new: plan.Plan) -> None:
-        """Keeps a new plan; forgets the author's oldest ended plans if there are too many. Raises PlanError."""
+        """Keeps a new plan, and forgets the author's oldest ended plans if there are too many. Raises PlanError."""
         waiting = (record.Application(),) * len(new.steps)
         row = {
             "id": new.id,
@@ -95,7 +96,7 @@ class Store:
     def newest(self, limit: int = 50) -> list[record.Record]:
         """Returns the most recent plans, newest first. Raises PlanError."""
         newest_first = _PLANS.c.created.desc()
-        # Equal times are ordered by id, so that the order does not change from one call to the next.
+        # Plans with equal times are ordered by id, so that the order does not change from one call to the next.
         query = select(_PLANS).order_by(newest_first, _PLANS.c.id)
         return self._records(query.limit(limit))
 
@@ -126,9 +127,9 @@ class Store:
         dated = msgspec.structs.replace(decision, at=now)
         is_pending = and_(_STATE == "pending", _PLANS.c.expires > now)
         with self._database.writing() as connection:
-            # Writes a column to itself: the UPDATE locks the plan, so that no other answer comes between.
+            # This writes a column to itself: the UPDATE locks the plan, so that no other answer comes in between.
             found = self._lock_plan(connection, plan_id, is_pending, id=_PLANS.c.id)
-            # Of two answers at the same time, the second is judged with the first.
+            # If two answers arrive at the same time, the second one is judged with the first one taken into account.
             decisions.check(found, decision)
             given = (*found.decisions, dated)
             state: record.State = "pending"
@@ -189,7 +190,7 @@ class Store:
     def prune(self, keep_s: float) -> int:
         """Forgets plans that ended more than `keep_s` seconds ago; returns their number. Raises PlanError."""
         now = self._clock()
-        # An expired plan has no time of its end in the store, so it ended when it expired.
+        # For an expired plan, the store has no time at which it ended, so it ended when it expired.
         ended = func.coalesce(_PLANS.c.ended, _PLANS.c.expires)
         is_old = ended < now - keep_s
         query = delete(_PLANS).where(_has_ended(now), is_old)
@@ -201,7 +202,7 @@ class Store:
         self._database.close()
 
     def _forget_oldest(self, connection: Connection, author: str) -> None:
-        # Reads no column after `plan`: SQLite would have to read every plan in full.
+        # The query reads no column after `plan`, since for that SQLite would have to read every plan in full.
         size = func.length(_PLANS.c.plan) + func.length(_PLANS.c.progress)
         query = select(_PLANS.c.id, size).where(_PLANS.c.author == author)
         newest_first = query.order_by(_PLANS.c.created.desc())
@@ -230,7 +231,7 @@ class Store:
             return [self._record(row) for row in connection.execute(query)]
 
     def _record(self, row: Row[Any]) -> record.Record:
-        """Returns a row as a record. Raises PlanError when its plan has been altered."""
+        """Returns a row as a record. Raises PlanError if its plan has been altered."""
         if hashlib.sha256(row.plan).hexdigest() != row.hash:
             raise self._describe_change(row.id)
         try:
@@ -238,7 +239,7 @@ class Store:
             progress = _PROGRESS.decode(row.progress)
         except msgspec.MsgspecError:
             raise self._describe_change(row.id) from None
-        # These columns decide in queries, so they must match the plan.
+        # Queries rely on these columns, so they must match the plan.
         columns = (row.id, row.session, row.created, row.expires)
         if columns != (found.id, found.author.session, found.created, found.expires):
             raise self._describe_change(row.id)
@@ -261,7 +262,7 @@ class Store:
 
 
 def _list_beyond(sizes: Iterable[Any]) -> list[str]:
-    """Returns the ids of plans beyond their author's limits, of ids and sizes with the newest plan first."""
+    """Returns the ids of plans beyond their author's limits, given ids and sizes with the newest plan first."""
     beyond = []
     total = 0
     for number, (plan_id, size) in enumerate(sizes):
@@ -272,8 +273,8 @@ def _list_beyond(sizes: Iterable[Any]) -> list[str]:
 
 
 def _is(plan_id: str) -> ColumnElement[bool]:
-    """Returns the condition for this id. Raises PlanError for characters that no id has, on which a driver would report
-    other errors."""
+    """Returns the condition for this id. Raises PlanError for characters that no id has, for which a driver would
+    report other errors."""
     if not (plan_id.isascii() and plan_id.isprintable()):
         raise _unknown(plan_id)
     return _PLANS.c.id == plan_id
@@ -301,7 +302,7 @@ def _write(connection: Connection, changed: record.Record, **values: Any) -> Non
 
 
 def _unknown(plan_id: str) -> errors.PlanError:
-    """Returns the error for an id of no plan."""
+    """Returns the error for an id that no plan has."""
     return errors.PlanError(f"there is no plan {plan_id[:_MAX_ID]!a}", code="plan.unknown")
 
 

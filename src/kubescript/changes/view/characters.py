@@ -1,8 +1,8 @@
-"""Text from a script or a cluster, made safe for an approver: nothing in it is invisible, moves other text, or passes
-for another name without a remark.
+"""Text from a script or a cluster, made safe for an approver: nothing in it is invisible, moves other text, or can be
+taken for another name without a remark.
 
-Attack: a person approves a change because it does not look like what it is. `rows` and `view` make every text of a plan
-with this module; both renderers show the pieces and the remarks.
+Attack: a person approves a change because it does not look like what it is. `rows` and `view` put every string of a
+plan through this module; both renderers show the pieces and the remarks.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from kubescript.output import sanitizing
 
 __all__ = ["Shown", "lookalikes", "name", "show", "skeleton"]
 
-# Attack: fifty of them cover the lines above and below.
+# Attack: fifty combining marks cover the lines above and below.
 _MAX_MARKS: Final = 2
-"""Most combining marks on one letter that are still drawn."""
+"""How many combining marks on one letter are still drawn."""
 _BLANK: Final = frozenset("\u2800\U0001d159")
-"""Symbols without ink, beside those in `sanitizing`."""
+"""Symbols without ink, in addition to those in `sanitizing`."""
 _IMITATED: Final = frozenset({"LATIN", "CYRILLIC", "GREEK", "ARMENIAN", "CHEROKEE", "COPTIC", "LISU", "DESERET"})
-"""Scripts whose letters resemble letters of others in this list."""
+"""Scripts whose letters resemble letters of other scripts in this list."""
 
 _LETTERS: Final = {
     "a": "\u0430\u03b1\u0251", "b": "\u044c\u0184", "c": "\u0441\u03f2\u1d04", "d": "\u0501\u13e7",
@@ -37,7 +37,7 @@ _LETTERS: Final = {
     "-": "\u2010\u2011\u2012\u2013\u2014\u2015\u2212", "/": "\u2044\u2215\u29f8", ":": "\u2236\ua789\u0589",
     ".": "\u06d4\u0701",
 }  # fmt: skip
-"""Character → others of the same shape, in lower case and without accents."""
+"""Maps a character to others of the same shape, in lower case and without accents."""
 _SHAPES: Final = str.maketrans(
     {other: char for char, others in _LETTERS.items() for other in others} | {"0": "o", "1": "l", "i": "l", "|": "l"}
 )
@@ -46,12 +46,12 @@ _SHORT_ESCAPES: Final = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Shown:
-    """A text in its displayed form."""
+    """A string in its displayed form."""
 
     pieces: tuple[tuple[str, bool], ...]
-    """Parts of the text; True: an escape such as `\\u202e`, which stands for invisible characters."""
+    """The parts of the string; True: an escape such as `\\u202e`, which stands for invisible characters."""
     remarks: tuple[str, ...] = ()
-    """Remarks on its characters for the reader."""
+    """Remarks on the string's characters for the reader."""
 
     @property
     def text(self) -> str:
@@ -63,7 +63,7 @@ def show(text: str) -> Shown:
     """Returns one line of text in its displayed form."""
     if text.isascii() and text.isprintable():
         return Shown(((text, False),))
-    # A value may have a million characters, but few distinct ones.
+    # A value may have a million characters, but it has few distinct ones.
     alphabet = set(text)
     parts = tuple(_pieces(text, alphabet))
     pieces = tuple((piece, is_hidden) for piece, is_hidden, _ in parts)
@@ -93,7 +93,7 @@ def _describe_foreign(chars: list[str]) -> str:
 
 
 def lookalikes(names: Iterable[str]) -> dict[str, str]:
-    """Returns the names that resemble another one, each with one that it resembles."""
+    """Returns the names that resemble another name, each with one of those that it resembles."""
     groups: defaultdict[str, list[str]] = defaultdict(list)
     for text in sorted(set(names)):
         shape = skeleton(text)
@@ -107,14 +107,14 @@ def lookalikes(names: Iterable[str]) -> dict[str, str]:
 
 
 def skeleton(text: str) -> str:
-    """Returns the common form of texts that look alike: without accents, case and invisible characters, each letter as
-    the Latin one of its shape."""
+    """Returns the common form of strings that look alike: without accents, case and invisible characters, and with each
+    letter as the Latin letter of the same shape."""
     if not text.isascii():
-        # Marks are removed first: the standard library sorts runs of them, a minute for 100,000.
+        # Marks are removed first: the standard library sorts runs of marks, which takes a minute for 100,000.
         bare = _without(text, _is_no_letter)
         text = _without(unicodedata.normalize("NFKD", bare), _is_mark)
     text = text.casefold().translate(_SHAPES)
-    # `rn` looks like an m, and `vv` like a w.
+    # `rn` looks like m, and `vv` like w.
     return text.replace("rn", "m").replace("vv", "w")
 
 
@@ -125,7 +125,7 @@ def _is_no_letter(char: str) -> bool:
 
 
 def _pieces(text: str, alphabet: set[str]) -> Iterator[tuple[str, bool, int]]:
-    """Yields the parts of a text, whether each is escaped, and how many characters it stands for."""
+    """Yields the parts of a string, whether each is escaped, and how many characters it stands for."""
     hidden = {char for char in alphabet if _is_hidden(char)}
     marks = {char for char in alphabet if _is_mark(char)}
     if not hidden and not marks:
@@ -139,7 +139,7 @@ def _pieces(text: str, alphabet: set[str]) -> Iterator[tuple[str, bool, int]]:
 
 
 def _judge(text: str, hidden: set[str], marks: set[str]) -> Iterator[tuple[str, bool]]:
-    """Yields each character with whether it must be escaped."""
+    """Yields each character, and whether it must be escaped."""
     count = 0
     for char in text:
         if char in marks:
@@ -165,7 +165,7 @@ def _is_mark(char: str) -> bool:
 
 
 def _escapes(text: str) -> str:
-    """Returns the characters with JSON's escapes; values are JSON already."""
+    """Returns the characters as JSON's escapes; values are already JSON."""
     escapes = {ord(char): _SHORT_ESCAPES.get(char) or sanitizing.escape(char) for char in set(text)}
     return text.translate(escapes)
 

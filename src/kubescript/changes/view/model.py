@@ -12,7 +12,7 @@ from kubescript.changes.view.characters import Shown
 __all__ = ["Change", "Finding", "Line", "Opinion", "Row", "Summary", "View", "Words"]
 
 Words = tuple[str | Shown, ...]
-"""A sentence: our own words, mixed with texts of the plan."""
+"""A sentence: kubescript's own words, mixed with strings of the plan."""
 
 ADDED: Final = "+"
 REMOVED: Final = "\u2212"
@@ -21,10 +21,10 @@ CHANGED: Final = "~"
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Line:
-    """One line of a value that is compared by lines."""
+    """One line of a value that is compared line by line."""
 
     sign: str
-    """`ADDED`, `REMOVED`, or blank for an unchanged line."""
+    """`ADDED`, `REMOVED`, or a space for an unchanged line."""
     text: Shown
 
 
@@ -38,7 +38,7 @@ class Row:
     old: Shown | None
     new: Shown | None
     lines: tuple[Line, ...] = ()
-    """In place of `old` and `new` when one of them is long."""
+    """The lines that replace `old` and `new` if one of them is long."""
     badges: tuple[str, ...] = ()
     """Remarks on the two values for the reader."""
 
@@ -55,9 +55,9 @@ class Finding:
     """A rule's finding on a change."""
 
     number: int
-    """Its index among all findings of the plan, from 0."""
+    """The finding's index among all findings of the plan, from 0."""
     change: int
-    """The number of the change."""
+    """The number of the change that the finding is about."""
     rule: Shown
     rule_id: str
     is_critical: bool
@@ -70,12 +70,12 @@ class Change:
     """One request of the plan."""
 
     number: int
-    """Its position in the order of sending, from 1."""
+    """The request's position in the order of sending, from 1."""
     action: str
-    """Create, Change, Replace, Delete, Evict or Send."""
+    """One of Create, Change, Replace, Delete, Evict and Send."""
     target: Shown
     turn: str
-    """`second of 2 changes to this object`; empty when it is the only one."""
+    """`second of 2 changes to this object`; empty if it is the only one."""
     request: Shown
     rows: tuple[Row, ...]
     server_rows: tuple[Row, ...]
@@ -85,16 +85,16 @@ class Change:
     findings: tuple[Finding, ...]
     state: record.StepState
     outcome: Shown
-    """The result; empty before it was sent."""
+    """The request's result; empty before it has been sent."""
 
     @property
     def removes(self) -> bool:
-        """Whether it removes the object, so that its fields are not listed as changes."""
+        """Whether the request removes the object; then the object's fields are not listed as changes."""
         return self.action in {"Delete", "Evict"}
 
     @property
     def counts(self) -> str:
-        """The amount to read: `3 fields, 2 set by the server`."""
+        """How much there is to read: `3 fields, 2 set by the server`."""
         parts = [count(len(self.rows), "field")]
         if self.server_rows:
             parts.append(f"{len(self.server_rows):,} set by the server")
@@ -144,7 +144,7 @@ class View:
     changes: tuple[Change, ...]
     reads: tuple[Shown, ...]
     approvals: int
-    """People who must approve it."""
+    """How many people must approve the plan."""
     outcome: Shown
     script: Shown
 
@@ -156,7 +156,7 @@ class View:
 
     @property
     def fields(self) -> int:
-        """Number of fields in all changes."""
+        """The number of fields in all changes."""
         total = 0
         for change in self.changes:
             total += len(change.rows) + len(change.server_rows)

@@ -15,8 +15,8 @@ _MARKS: Final = {"waiting": " ", "sending": "…", "done": "✓", "failed": "✗
 
 
 def text(entry: record.Record, width: int = 100, now: float | None = None) -> str:
-    """Returns a plan as text at a time in seconds since the epoch, in lines of at most `width` characters (at least
-    40), whose only control character is the newline."""
+    """Returns a plan as text, as it is at the time `now` in seconds since the epoch, in lines of at most `width`
+    characters (at least 40). The text's only control character is the newline."""
     room = max(width, _LEAST_WIDTH)
     shown = view.of(entry, now)
     pieces: list[str] = []
@@ -122,7 +122,7 @@ def _opinion(opinion: model.Opinion) -> str:
 
 
 def _add_remarks(words: characters.Shown) -> str:
-    """Returns a text with the remarks on its characters."""
+    """Returns a string with the remarks on its characters."""
     if not words.remarks:
         return words.text
     remarks = "; ".join(words.remarks)
@@ -132,13 +132,13 @@ def _add_remarks(words: characters.Shown) -> str:
 def _fold(line: str, width: int) -> Iterator[str]:
     """Yields a line in pieces, broken at spaces if possible."""
     margin = len(line) - len(line.lstrip(" "))
-    # Attack: later pieces of a value look like lines of ours. They are indented deeper.
+    # Attack: later pieces of a value look like kubescript's own lines. So they are indented more deeply.
     indent = " " * min(margin + 6, width // 2)
     lead = ""
     start = 0
     while len(lead) + len(line) - start > width:
         room = width - len(lead)
-        # A space in the last third of the line: a break further left would waste most of it.
+        # The space must be in the last third of the line: a break further left would waste most of the line.
         blank = line.rfind(" ", start + room * 2 // 3, start + room)
         end = start + room if blank < 0 else blank + 1
         yield lead + line[start:end]

@@ -1,4 +1,4 @@
-"""A plan's steps for display: each field's old and new value, long ones by lines."""
+"""A plan's steps for display: each field's old and new value, with long values line by line."""
 
 from __future__ import annotations
 
@@ -19,32 +19,33 @@ from kubescript_masking.wire import masking
 __all__ = ["Comparisons", "change"]
 
 _SHORT: Final = 160
-"""Most characters of a value that is shown whole beside its path."""
+"""The maximum length in characters of a value that is shown whole beside its path."""
 _CONTEXT: Final = 3
-"""Unchanged lines that are shown around a changed one."""
-# They take a second or two. Attack: values are chosen so that comparing them would take minutes.
+"""How many unchanged lines are shown before and after a changed one."""
+# This many steps take a second or two. Attack: values are chosen so that comparing them would take minutes.
 _MOST_STEPS: Final = 20_000_000
-"""Most steps of difflib for one plan. Beyond the limit, all old lines are shown, then all new ones."""
+"""The maximum number of difflib's steps for one plan. Beyond this limit, all old lines are shown, and then all new
+ones."""
 _MAX_NESTING: Final = 64
 _MASK: Final = masking.OPENING.decode()
 _EQUAL: Final = " "
 _USUAL: Final = frozenset({"kind", "apiVersion"})
-"""Options in the body of every deletion."""
+"""The fields that the body of every deletion has."""
 _ACTIONS: Final = {"create": "Create", "update": "Replace", "patch": "Change", "delete": "Delete"}
 _decode_string: Final = msgspec.json.Decoder(str).decode
 
 
 class Comparisons:
-    """A comparison of one plan's values, within a total time limit."""
+    """Compares one plan's values, within a limit on the total time."""
 
     def __init__(self) -> None:
         self._steps = _MOST_STEPS
 
     def lines(self, old: list[str], new: list[str]) -> Iterator[model.Line]:
-        """Yields the common and the differing lines of two texts."""
+        """Yields the common and the differing lines of two values."""
         start = _common(old, new)
         end = _common(old[start:][::-1], new[start:][::-1])
-        # Only the middle is given to difflib, whose steps are limited.
+        # Only the part between the common beginning and end is given to difflib, whose steps are limited.
         olds = old[start : len(old) - end]
         news = new[start : len(new) - end]
         steps = _most_steps(olds, news)
@@ -82,7 +83,7 @@ def change(
     action = _ACTIONS.get(step.verb, "Send")
     if step.subresource == "eviction":
         action = "Evict"
-    # Fields that the API server adds stand apart.
+    # Fields that the API server adds are shown separately.
     own = [row for row in step.rows if not row.by_server]
     server = [row for row in step.rows if row.by_server]
     return model.Change(
@@ -176,7 +177,7 @@ def _badges(row: inspection.Row, old: characters.Shown | None, new: characters.S
     elif row.masked:
         yield "redacted"
     elif masks:
-        # A text of the object may imitate a mask.
+        # A string of the object may imitate a mask.
         yield "not redacted: a text that looks like it"
     if len(values) == 2 and characters.skeleton(values[0]) == characters.skeleton(values[1]):
         yield "old and new look alike"
@@ -188,19 +189,19 @@ def _badges(row: inspection.Row, old: characters.Shown | None, new: characters.S
 
 
 def _is_long(value: str | None) -> bool:
-    """Says whether a value is shown by lines, rather than beside its path."""
+    """Says whether a value is shown line by line rather than beside its path."""
     if value is None:
         return False
     return len(value) > _SHORT or "\\n" in value
 
 
 def _value_lines(old: str | None, new: str | None) -> tuple[list[str], list[str]]:
-    """Returns two values as lines: text by its own lines, an object or a list by fields."""
+    """Returns two values as lines: a text by its own lines, an object or a list by its fields."""
     olds, news = _split(old), _split(new)
     is_same_kind = old is None or new is None or _is_text(old) == _is_text(new)
     if is_same_kind and olds != news:
         return olds, news
-    # Attack: a write changes a list into a text with the same lines. Both are then shown as they are.
+    # Attack: a write changes a list into a string with the same lines. In this case both are shown as they are.
     olds = [] if old is None else [old]
     news = [] if new is None else [new]
     return olds, news
@@ -238,7 +239,7 @@ def _field_lines(value: str) -> list[str]:
 def _most_steps(old: Sequence[str], new: Sequence[str]) -> int:
     """Returns an upper bound on difflib's steps."""
     counts = Counter(new)
-    # In the worst case it looks at all equal pairs for each line.
+    # In the worst case, difflib looks at all equal pairs for each line.
     pairs = sum(counts[line] for line in old)
     fewer = min(len(old), len(new))
     return (len(old) + pairs) * fewer
@@ -260,11 +261,11 @@ def _lines(sign: str, lines: Iterable[str]) -> Iterator[model.Line]:
 
 
 def _skip(lines: Sequence[str], *, from_start: bool = False, to_end: bool = False) -> Iterator[model.Line]:
-    """Yields the unchanged lines next to a change, and the number of others."""
+    """Yields the unchanged lines next to a change, and the number of the others."""
     first = 0 if from_start else _CONTEXT
     last = 0 if to_end else _CONTEXT
     left_out = len(lines) - first - last
-    # A note in place of a single line saves nothing.
+    # Replacing a single line with a note saves nothing.
     if left_out <= 1:
         yield from _lines(_EQUAL, lines)
         return

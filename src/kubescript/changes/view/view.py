@@ -1,4 +1,4 @@
-"""A plan as a person sees it: shown by the page, and written by `plain` for a terminal or a client's question."""
+"""A plan as a person sees it: the page shows it, and `plain` writes it for a terminal or a client's question."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ _TITLES: Final[Mapping[record.State, str]] = {
     "stopped": "Stopped before its end",
 }
 _MOST_NAMESPACES: Final = 3
-"""Most namespaces that the sentence names."""
+"""How many namespaces the sentence names."""
 _NTH: Final = ("first", "second", "third")
 
 
 def of(entry: record.Record, now: float | None = None) -> model.View:
-    """Returns a plan for display at a time in seconds since the epoch."""
+    """Returns a plan for display, as it is at the time `now` in seconds since the epoch."""
     one = entry.plan
     found = findings(one)
-    # They block the plan, so they are read first.
+    # Critical findings block the plan, so they should be read first.
     critical_first = sorted(found, key=lambda finding: not finding.is_critical)
     return model.View(
         summary=summary(entry, now),
@@ -48,7 +48,7 @@ def of(entry: record.Record, now: float | None = None) -> model.View:
 
 
 def summary(entry: record.Record, now: float | None = None) -> model.Summary:
-    """Returns a plan's entry in a list at a time in seconds since the epoch."""
+    """Returns a plan's entry in a list, as it is at the time `now` in seconds since the epoch."""
     if now is None:
         now = time.time()
     one = entry.plan
@@ -83,7 +83,7 @@ def findings(one: plan.Plan) -> list[model.Finding]:
 
 
 def moment(seconds: float) -> str:
-    """Returns a time in UTC, to the minute."""
+    """Returns a time in UTC, accurate to the minute."""
     at = datetime.fromtimestamp(seconds, UTC)
     return at.strftime("%Y-%m-%d %H:%M UTC")
 
@@ -168,7 +168,7 @@ def _changes(entry: record.Record, found: Iterable[model.Finding]) -> Iterator[m
 
 def _turns(steps: Iterable[plan.Step]) -> Iterator[str]:
     """Yields for each step its position among the changes to its object."""
-    # Attack: of two patches that look the same, nobody reads the second.
+    # Attack: if two patches look the same, nobody reads the second one.
     counts = Counter(step.key for step in steps)
     seen: Counter[paths.Key] = Counter()
     for step in steps:

@@ -42,7 +42,7 @@ def helm_list(
     reverse: bool = False,
     max: int = _MAX,  # noqa: A002 - the argument's name in the contract
 ) -> str:
-    """Lists releases like `helm list`: the last revision of each."""
+    """Lists the last revision of each release, like `helm list`."""
     if not namespace and not all_namespaces:
         namespace = storage.NAMESPACE
     matching = _select(k8s, namespace, status, filter)
@@ -54,7 +54,7 @@ def helm_list(
         body = "\n".join(line(each.name) for each in shown)
     else:
         rows = _rows(k8s, shown)
-        # Until now only creation times were known, to the second.
+        # Before the revisions were read, only their creation times were known, to the second.
         if date:
             rows.sort(key=lambda row: row["updated"], reverse=reverse)
         body = text.write_table(_TITLES, rows)
@@ -104,13 +104,14 @@ def _sort_revisions(found: Iterable[storage.Revision], *, by_date: bool, reverse
 
 
 def _rows(k8s: client.K8s, shown: list[storage.Revision]) -> list[dict[str, str]]:
-    """Returns the revisions' rows. One that cannot be read has the facts in its labels, and the reason."""
+    """Returns the revisions' rows. The row of a revision that cannot be read has the facts in its labels, and the
+    reason."""
     rows: list[dict[str, str]] = []
     answers = storage.read(k8s, shown)
     for revision, answer in zip(shown, answers, strict=True):
         if not isinstance(answer, exceptions.ApiException):
             rows.append(_row(revision, answer))
-        # A revision that was deleted since it was listed is left out.
+        # A revision that has been deleted since it was listed is left out.
         elif answer.status != 404:
             known_facts = storage.unread(revision, answer)
             rows.append(_row(revision, known_facts))
@@ -133,7 +134,7 @@ def _row(revision: storage.Revision, release: storage.Release) -> dict[str, str]
 
 
 def _hint(status: str | None) -> str:
-    """Returns which releases an empty list does not show."""
+    """Returns a hint at the releases that an empty list does not show."""
     if status == "all":
         return ""
     shown = status or "deployed or failed"
@@ -142,7 +143,7 @@ def _hint(status: str | None) -> str:
 
 def helm_repo_list(_k8s: client.K8s, repositories: list[dict[str, str]], *, output: str = "table") -> Any:
     """Lists chart repositories like `helm repo list`."""
-    # The host has read the operator's file, and passes names and URLs alone.
+    # The host has read the operator's file, and passes only names and URLs on.
     if output == "json":
         return repositories
     if output == "yaml":

@@ -145,7 +145,7 @@ def _head(release: storage.Release) -> str:
 
 
 def _tests(release: storage.Release) -> list[str]:
-    """Returns a line for each of the release's tests that was run."""
+    """Returns a line for each of the release's tests that has run."""
     lines = []
     for hook in release.get("hooks") or ():
         run = hook.get("last_run") or {}
@@ -231,7 +231,7 @@ def _merge(given: Values, defaults: Values) -> None:
 
 
 _MAX_OBJECTS: Final = 100
-"""How many objects are requested, with one call each."""
+"""How many objects are requested at most, with one call each."""
 _SHOWN: Final = 0
 """The priority of columns that kubectl shows without `-o wide`."""
 

@@ -11,7 +11,7 @@ __all__ = ["Helm"]
 
 
 class Helm:
-    """`k8s.helm`: releases(), status(), values() and history(), as data."""
+    """`k8s.helm`: the results of releases(), status(), values() and history() as data."""
 
     __slots__ = ("_k8s",)
 

@@ -1,7 +1,7 @@
 """Calls for releases: which revisions exist, and one or several of them in full.
 
-Helm's operator may keep releases in Secrets or in ConfigMaps, and the cluster does not say in which. Both are requested
-in parallel; one that is empty, or that RBAC denies, is ignored if the other one answers.
+Helm's operator may keep releases in Secrets or in ConfigMaps, and the cluster does not say which. Both are requested in
+parallel; a kind that is empty, or that RBAC denies, is ignored if the other one answers.
 """
 
 from __future__ import annotations
@@ -46,15 +46,15 @@ class Revision(NamedTuple):
 
 
 def revisions(k8s: client.K8s, namespace: str | None, selector: str = "") -> list[Revision]:
-    """Returns the revisions in one namespace or in all. Raises ApiException or ToolError if neither Secrets nor
-    ConfigMaps can be read."""
+    """Returns the revisions in one namespace or in all namespaces. Raises ApiException or ToolError if neither Secrets
+    nor ConfigMaps can be read."""
     calls = [(_list_revisions, k8s, holder, namespace, selector) for holder in _HOLDERS]
     answers = k8s.parallel(calls)
     everything: list[Revision] = []
     for answer in answers:
         if not isinstance(answer, exceptions.ApiException):
             everything += answer
-    # Helm keeps releases in Secrets by default, so their error is the one that helps.
+    # Helm keeps releases in Secrets by default, so their error is the one that is useful.
     first = answers[0]
     if not everything and isinstance(first, exceptions.ApiException):
         if first.code == "cluster.not_captured":
@@ -74,15 +74,15 @@ def latest(everything: Iterable[Revision]) -> list[Revision]:
 
 
 def read(k8s: client.K8s, wanted: Sequence[Revision]) -> list[Release | exceptions.ApiException]:
-    """Returns these revisions in order, without values, notes, hooks and objects, or the error for those that cannot be
-    read."""
+    """Returns these revisions in order, without values, notes, hooks and objects; in place of one that cannot be read,
+    the error."""
     calls = [(_read, k8s, each, "metadata") for each in wanted]
     answers: list[Release | exceptions.ApiException] = k8s.parallel(calls)
     return answers
 
 
 def unread(revision: Revision, error: exceptions.ApiException) -> Release:
-    """Returns the known facts about a revision that cannot be read."""
+    """Returns what is known about a revision that cannot be read."""
     why = f"unreadable: {error.message or error.reason}"
     metadata = {"name": "(unreadable)", "version": "", "appVersion": ""}
     info = {"status": revision.status, "last_deployed": revision.created, "description": why}

@@ -13,7 +13,7 @@ __all__ = ["align", "chart_of", "seconds", "write_table"]
 _FRACTION: Final = re.compile(r"(\d\d:\d\d:\d\d)\.\d+")
 # Attack: a release has a cell of a megabyte, to which a hundred others would be padded.
 _MOST_WIDTH: Final = 200
-"""The width in characters to which cells are padded at most."""
+"""The maximum width in characters to which cells are padded."""
 _MISSING: Final = "MISSING"
 """Helm's text for a release without a chart."""
 

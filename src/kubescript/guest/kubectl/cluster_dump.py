@@ -25,7 +25,7 @@ Row = tuple[Any, ...]
 Lines = Callable[[Iterable[Object]], list[str]]
 """Returns the lines of a section: its title, then its rows."""
 
-# A whole cluster on one page: how many rows a section may have, and how many pod states a row counts.
+# To fit a whole cluster on one page: how many rows a section may have, and how many pod states a row counts.
 _MOST_ROWS: Final = 30
 _MOST_STATES: Final = 8
 _WARNINGS: Final = "type=Warning"
@@ -132,7 +132,7 @@ def _write_rows(rows: Sequence[Row]) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class _Count:
-    """Functions that read a workload's wanted and ready numbers of pods."""
+    """Functions that read how many pods a workload wants, and how many of them are ready."""
 
     wanted: Callable[[Object], int]
     there: Callable[[Object], int]
@@ -156,7 +156,7 @@ _WORKLOADS: Final[Mapping[str, _Count]] = {
     "statefulsets": _Count(_replicas, _status("readyReplicas")),
     "daemonsets": _Count(_status("desiredNumberScheduled"), _status("numberReady")),
 }
-"""Resource names → counts."""
+"""Maps the names of resources to their counts."""
 
 
 def is_as_wanted(what: str, workload: Object) -> bool:

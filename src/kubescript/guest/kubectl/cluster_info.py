@@ -23,7 +23,8 @@ Object = Mapping[str, Any]
 
 
 def kubectl_cluster_info(k8s: client.K8s, *, dump: bool = False) -> str:
-    """Returns the control plane's version, system services, nodes and troubles; with `dump`, of all namespaces."""
+    """Returns the control plane's version, system services, nodes and problems; with `dump`, those of all
+    namespaces."""
     lines = [_describe_control_plane(k8s)]
     lines += cluster_dump.sections(k8s) if dump else _summary(k8s)
     return "\n".join(map(cells.line, lines))
@@ -32,7 +33,7 @@ def kubectl_cluster_info(k8s: client.K8s, *, dump: bool = False) -> str:
 def _summary(k8s: client.K8s) -> Iterator[str]:
     """Yields the lines of the answer without `dump`."""
     found = k8s.parallel(_reads(k8s))
-    # A caller who may read little gets that, and for the rest the reasons.
+    # A caller who may read only a little gets that, and the reasons for the rest.
     unread = {what: answer for what, answer in found.items() if isinstance(answer, Exception)}
     if "services" not in unread:
         yield from map(_describe_service, found["services"])
@@ -81,7 +82,7 @@ def _describe_control_plane(k8s: client.K8s) -> str:
 
 
 def _describe_service(service: Object) -> str:
-    """Returns kubectl's line for one of the cluster's own services, with a path in place of the address."""
+    """Returns kubectl's line for one of the cluster's own services, with a path instead of the address."""
     metadata = service["metadata"]
     labels = metadata.get("labels") or {}
     name = labels.get(_NAME) or metadata["name"]
@@ -94,7 +95,7 @@ def _describe_service(service: Object) -> str:
 
 
 def _find_external_link(service: Object, ports: list[Object]) -> str | None:
-    """Returns the addresses of a service's load balancer; None if it has none."""
+    """Returns the addresses of a service's load balancer; None if the service has none."""
     with contextlib.suppress(KeyError, IndexError, TypeError):
         ingress = service["status"]["loadBalancer"]["ingress"][0]
         address = ingress.get("ip") or ingress.get("hostname")
@@ -104,7 +105,7 @@ def _find_external_link(service: Object, ports: list[Object]) -> str | None:
 
 
 def _guess_proxy_name(name: str, ports: list[Object]) -> str:
-    """Returns a service's scheme, name and port, guessed in the same way as kubectl does."""
+    """Returns a service's scheme, name and port, guessed as kubectl guesses them."""
     if not ports:
         return name
     port = ports[0].get("name") or ""
@@ -130,7 +131,7 @@ def _counts(found: Object) -> Iterator[str]:
 
 
 def _is_healthy_pod(pod: Object) -> bool:
-    """Says whether a pod runs or has ended well."""
+    """Says whether a pod is running or has ended successfully."""
     return health.pod_state(pod) in health.HEALTHY_PODS
 
 
@@ -152,7 +153,7 @@ def _pod_troubles(pods: Iterable[Object]) -> Iterator[str]:
 
 
 def _unhealthy(troubles: Sequence[str]) -> str:
-    """Returns the line about problems; of many, the first."""
+    """Returns the line about problems; if there are many, only the first ones."""
     shown = list(troubles[:_MOST_TROUBLES])
     more = len(troubles) - len(shown)
     if more:

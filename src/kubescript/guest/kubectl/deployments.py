@@ -27,7 +27,7 @@ def kubectl_scale_deployment(
     found = target.read()
     was = _count(found.spec.replicas)
     known = None
-    # The same call again sends nothing, and can take up an earlier wait.
+    # Repeating the same call sends nothing, and can resume an earlier wait.
     if was == replicas:
         change = messages.text("scaled_already", target=target, now=replicas)
         known = found
@@ -54,7 +54,7 @@ def kubectl_restart_deployment(
     """Replaces a Deployment's pods gradually; with `wait`, follows the rollout to its end."""
     target = _target(k8s, deployment_name, namespace)
     found = target.read()
-    # As in kubectl: the controller would not replace the pods.
+    # As in kubectl: the controller would not replace a paused Deployment's pods.
     if found.spec.paused:
         raise ToolError("restart_paused", target=target)
     changed = write_errors.send(target.name, lambda: k8s.restart(found))
@@ -101,7 +101,7 @@ def judge(found: Any) -> Progress:
     current = have if spec.paused else updated
     if current < wanted:
         text = messages.text("state_updated", updated=current, wanted=wanted)
-    # Stricter than kubectl, which takes a rollout as done while pods beyond the wanted number still run.
+    # Stricter than kubectl, which regards a rollout as done while pods beyond the wanted number are still running.
     elif have > wanted:
         text = messages.text("state_ending", count=have - wanted)
     elif have > current:
@@ -124,7 +124,7 @@ def _check_conditions(found: Any) -> None:
 
 
 def _failure(found: Any) -> str:
-    """Returns why pods cannot be created, such as an exhausted quota; empty if they can."""
+    """Returns why pods cannot be created, such as an exhausted quota; an empty string if they can."""
     failure = _find_condition(found, "ReplicaFailure")
     if failure is None or failure.status != "True":
         return ""

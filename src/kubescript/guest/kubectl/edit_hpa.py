@@ -40,7 +40,7 @@ def kubectl_edit_hpa(
     if now == was:
         change = messages.text("hpa_already", target=target, bounds=after)
     else:
-        # A bound that stays as it is is not sent.
+        # An unchanged bound is not sent.
         patch = {"spec": _list_changes(was, now)}
         write = k8s.autoscalingV2().patch_namespaced_horizontal_pod_autoscaler
         found = write_errors.send(target.name, lambda: write(target.name, target.namespace, patch))
@@ -58,12 +58,12 @@ def kubectl_edit_hpa(
 def _bounds(found: Any) -> Bounds:
     """Returns an HPA's bounds."""
     spec = found.spec
-    # The API server's default of the minimum is 1.
+    # The API server's default for the minimum is 1.
     return spec.min_replicas or 1, spec.max_replicas
 
 
 def _change_bounds(was: Bounds, min_replicas: int | None, max_replicas: int | None) -> Bounds:
-    """Returns the bounds after a change. A bound that the caller has not given stays as it is."""
+    """Returns the bounds after a change. A bound that the caller has not given stays unchanged."""
     least, most = was
     if min_replicas is not None:
         least = min_replicas
@@ -113,7 +113,7 @@ def _range(bounds: Bounds) -> str:
 
 
 def _judge(found: Any) -> Progress:
-    """Returns whether the replicas are within the bounds, as progress."""
+    """Returns the progress, which says whether the replicas are within the bounds."""
     least, most = _bounds(found)
     current = found.status.current_replicas or 0
     state = messages.text("state_hpa", current=current)
@@ -122,7 +122,7 @@ def _judge(found: Any) -> Progress:
 
 
 def _explain_inactive(found: Any) -> str:
-    """Returns why the HPA does not scale; empty if it does."""
+    """Returns why the HPA does not scale; an empty string if it does."""
     for each in found.status.conditions or ():
         if each.type in _ACTIVITY and each.status == "False":
             return f" ({each.message})"

@@ -25,7 +25,7 @@ MAX_OBJECTS: Final = 20
 """How many whole objects an answer may contain."""
 # How many lines several objects may take: an answer is cut at 500.
 MAX_LINES: Final = 450
-# How many states an answer counts: with more, the rarest are merged.
+# How many different states an answer counts. If there are more, the rarest are merged.
 MAX_COUNTS: Final = 12
 _COUNTED: Final = "Status"
 """The column whose values are counted."""
@@ -71,8 +71,8 @@ def _select(labels: Mapping[str, str]) -> str:
 
 
 def _is_sorted(scope: Scope, found: Listing, output: str) -> bool:
-    """Says whether the rows are sorted for a reader who looks for a fault; in other tables they are in kubectl's
-    order."""
+    """Says whether the rows are sorted for a reader who is looking for a fault; in all other tables they are in
+    kubectl's order."""
     if scope.kind.model not in event_rows.MODELS:
         return False
     if output in ("json", "wide"):
@@ -101,14 +101,14 @@ def _scope(
         raise ToolError("namespace_conflict")
     kind = tool_kinds.find(k8s, resource)
     where = None
-    # As in kubectl, a cluster-wide kind takes any namespace, which means nothing.
+    # As in kubectl, a cluster-wide kind accepts any namespace, which has no effect.
     if kind.namespaced and not all_namespaces:
         where = namespace or "default"
     return Scope(kind, where, name, selector)
 
 
 def one(k8s: client.K8s, scope: Scope) -> dict[str, Any]:
-    """Returns one object, pruned, with a note if only its metadata is served."""
+    """Returns one pruned object, with a note if only its metadata is served."""
     found, reply = k8s._session.fetch(scope.call("json"), schemas.OBJECT)
     shown = prune_object(scope.kind, listing.strip(found))
     if reply.metadata_rule:
@@ -118,7 +118,7 @@ def one(k8s: client.K8s, scope: Scope) -> dict[str, Any]:
 
 def prune_object(kind: tool_kinds.Kind, obj: dict[str, Any]) -> dict[str, Any]:
     """Returns an object of this kind without fields that no reader needs."""
-    # List items lack both fields, and an object served without its data has those of its metadata-only form.
+    # List items lack both fields, and in an object served without its data they are those of the metadata-only form.
     named = {**obj, "apiVersion": kind.api_version, "kind": kind.kind}
     return prune.prune(named, defaults=bool(kind.model))
 
@@ -154,7 +154,7 @@ def _write_document(scope: Scope, view: Any) -> str:
 
 
 def _total(found: Any) -> str:
-    """Returns the total number of objects; with a label selector, an API server counts only those of the page."""
+    """Returns the total number of objects; with a label selector, an API server counts only those on the page."""
     remaining = found.metadata.get("remainingItemCount")
     if remaining is None and found.metadata.get("continue"):
         return f"{len(found)}+"
@@ -188,7 +188,7 @@ def _write_json(scope: Scope, found: Listing, shown: Listing, notes: Sequence[st
 
 
 def _count_rows(scope: Scope, found: Listing) -> dict[str, dict[str, int]]:
-    """Returns how often each state or each warning occurs; empty if the columns do not show it."""
+    """Returns how often each state or each warning occurs; an empty map if the columns do not show it."""
     if scope.kind.model in event_rows.MODELS:
         warnings = event_rows.warnings(found)
         return {"warnings": _merge_rare(warnings)}
@@ -214,7 +214,7 @@ def _write_text(scope: Scope, shown: Listing, output: str) -> str:
         return rendering.as_table(shown, wide=output == "wide", namespaces=scope.every_namespace)
     kind = scope.kind
     name = kind.kind.lower()
-    # Such as deployment.apps.
+    # The full name is such as deployment.apps.
     if kind.group:
         name += f".{kind.group}"
     return rendering.as_names(shown, name)
@@ -266,7 +266,7 @@ def explain_withheld(scope: Scope, rule: str) -> str:
 
 
 def _states(found: Listing) -> list[str]:
-    """Returns each row's state; empty if there is no column for it."""
+    """Returns each row's state; an empty list if there is no column for it."""
     titles = [column.name for column in found.columns]
     if _COUNTED not in titles:
         return []

@@ -24,7 +24,7 @@ _MOST_BYTES: Final = 60_000
 LINE_END: Final = re.compile("\r\n|\n|\r|\x85|\u2028|\u2029")
 _SINCE: Final = re.compile(r"(?=\d)(?:(\d{1,6})d)?(?:(\d{1,6})h)?(?:(\d{1,6})m)?(?:(\d{1,6})s)?", re.ASCII)
 _UNITS: Final = (86_400, 3_600, 60, 1)
-# The largest `since` in seconds, some thirty years: kubelets overflow at three hundred.
+# The largest `since` in seconds, some thirty years: kubelets overflow at three hundred years.
 _LONGEST_S: Final = 10**9
 _LISTS: Final = {"containers": "", "initContainers": " (init)", "ephemeralContainers": " (ephemeral)"}
 _STATUSES: Final = ("containerStatuses", "initContainerStatuses", "ephemeralContainerStatuses")
@@ -42,7 +42,7 @@ class _Wanted(NamedTuple):
     previous: bool
 
     def __str__(self) -> str:
-        """Returns a text such as `shop/web-0 (container app, previous)`."""
+        """Returns a string such as `shop/web-0 (container app, previous)`."""
         parts = []
         if self.container:
             parts.append(f"container {self.container}")
@@ -68,7 +68,7 @@ def kubectl_logs(
     previous: bool = False,
 ) -> str:
     """Returns the last lines of a container's log, after a line that names it and says whether there are more."""
-    # The contract of these tools has the argument, and switches it off.
+    # The contract of these tools has this argument, but does not allow it to be true.
     if follow:
         raise ToolError("follow_disabled")
     wanted = _Wanted(pod, namespace, container, since, previous)
@@ -90,7 +90,7 @@ def kubectl_logs(
 
 
 def _parse_since(since: str | None) -> int:
-    """Returns the seconds of a time such as `1h30m`; 0 if there is none. Raises ToolError for any other text."""
+    """Returns the seconds of a time such as `1h30m`; 0 if there is none. Raises ToolError for any other string."""
     if since is None:
         return 0
     parts = _SINCE.fullmatch(since)
@@ -134,7 +134,7 @@ def fit_lines(lines: list[str]) -> list[str]:
 
 def _describe_empty(k8s: client.K8s, wanted: _Wanted) -> str:
     """Returns the answer for an empty log, which the API server also sends for a pod that is on no node yet."""
-    # A log without lines since a time is no sign of a fault.
+    # If no line was written since a certain time, this is no sign of a fault.
     state = ""
     if not wanted.since:
         state = _read_state(k8s, wanted)
@@ -144,7 +144,7 @@ def _describe_empty(k8s: client.K8s, wanted: _Wanted) -> str:
 
 
 def _read_state(k8s: client.K8s, wanted: _Wanted) -> str:
-    """Returns the state of the pod in a word; empty if the pod cannot be read."""
+    """Returns the state of the pod in a word; an empty string if the pod cannot be read."""
     try:
         pod = k8s.coreV1().read_namespaced_pod(wanted.pod, wanted.namespace)
         status = pod["status"].to_dict()
@@ -160,7 +160,7 @@ def _explain(k8s: client.K8s, wanted: _Wanted, error: exceptions.ApiException) -
     """Returns the error for a log that could not be read."""
     if error.code == "cluster.not_captured":
         return _explain_missing(wanted, error)
-    # A denial by the policy has a code too, and is clear as it is.
+    # A denial by the policy has a code too, and its message is clear enough.
     if error.code:
         return error
     if error.status == 404:
@@ -183,7 +183,7 @@ def _explain_missing(wanted: _Wanted, error: exceptions.ApiException) -> ToolErr
 
 
 def _diagnose(k8s: client.K8s, wanted: _Wanted) -> ToolError | None:
-    """Returns which precondition the pod does not meet, as the API server's 400 has fewer details than the pod."""
+    """Returns which precondition the pod does not meet. The pod says so in more detail than the API server's 400."""
     try:
         pod = k8s.coreV1().read_namespaced_pod(wanted.pod, wanted.namespace)
     except exceptions.ApiException:
@@ -226,7 +226,7 @@ def _containers(spec: Object) -> Iterator[tuple[str, str]]:
 
 
 def _find_status(pod_status: Object, container: str) -> Object:
-    """Returns a container's status; empty if it has none yet."""
+    """Returns a container's status; an empty object if it has none yet."""
     for kind in _STATUSES:
         for each in pod_status.get(kind) or ():
             if each["name"] == container:
@@ -235,18 +235,19 @@ def _find_status(pod_status: Object, container: str) -> Object:
 
 
 def _reason(state: Object) -> str:
-    """Returns why a pod or a container waits, such as `ErrImagePull: not found`."""
+    """Returns why a pod or a container is waiting, such as `ErrImagePull: not found`."""
     reason = state.get("reason") or state.get("phase")
     words = filter(None, (reason, state.get("message")))
     return ": ".join(words) or "?"
 
 
 def _hint_at_blocker(pod_status: Object) -> str:
-    """Returns the init container that the pod's containers wait for, as an argument; empty if there is none."""
+    """Returns the init container that the pod's containers wait for, as an argument; an empty string if there is
+    none."""
     for each in pod_status.get("initContainerStatuses") or ():
         state = each.get("state", {})
         ended = state.get("terminated") or {}
-        # A sidecar that has started keeps no container waiting, though it does not end.
+        # A sidecar that has started keeps no container waiting, although it does not end.
         if ended.get("exitCode") != 0 and not each.get("started"):
             return f"; container={each['name']}"
     return ""

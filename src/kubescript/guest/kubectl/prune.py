@@ -9,16 +9,16 @@ __all__ = ["prune"]
 
 Object = dict[str, Any]
 
-# Metadata fields. The creation time is kept if known.
+# Fields of the metadata. The creation time is not among them: it is kept if it is known.
 _BOOKKEEPING: Final = frozenset(
     {"managedFields", "uid", "resourceVersion", "generation", "selfLink", "generateName", "creationTimestamp"}
 )
 _LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
-# Fields of built-in kinds that only programs compare.
+# Fields of built-in kinds that only programs use, to compare objects.
 _REFERENCES: Final = frozenset({"uid", "resourceVersion", "blockOwnerDeletion", "observedGeneration", "containerID"})
 # Lists, usually of one element, that another field repeats.
 _PLURALS: Final = {"podIPs": "podIP", "hostIPs": "hostIP", "clusterIPs": "clusterIP"}
-# Maps whose keys are chosen by users, so that they are kept, whatever their names.
+# Maps whose keys are chosen by users, so all keys are kept, whatever their names.
 _FREE: Final = frozenset(
     {
         *("data", "binaryData", "stringData", "labels", "annotations", "matchLabels", "selector"),
@@ -89,7 +89,7 @@ def _prune_metadata(metadata: Object) -> Object:
 
 
 def _drop(found: Object, keys: Container[str]) -> Object:
-    """Returns a map without some keys."""
+    """Returns a map without the given keys."""
     return {key: value for key, value in found.items() if key not in keys}
 
 
@@ -118,18 +118,18 @@ def _prune_map(value: Object, *, defaults: bool) -> Object:
 
 
 def _is_redundant(parent: Object, key: str) -> bool:
-    """Says whether a field of a built-in kind tells a reader nothing."""
+    """Says whether a field of a built-in kind tells a reader nothing new."""
     value = parent[key]
     if key in _PLURALS:
         single = parent.get(_PLURALS[key])
-        # A pod's addresses are objects, a Service's are texts.
+        # A pod's addresses are objects, and a Service's are strings.
         return value in ([single], [{"ip": single}])
     return key in _REFERENCES or value in _DEFAULTS.get(key, ())
 
 
 def _prune_pod_spec(spec: Object) -> None:
     """Removes a deprecated field name from a pod's spec, and the restart policy if it is the default. In an init
-    container, the same policy makes a sidecar."""
+    container, the same field makes the container a sidecar, so it is kept there."""
     if spec.get("serviceAccount") == spec.get("serviceAccountName"):
         spec.pop("serviceAccount", None)
     if spec.get("restartPolicy") == "Always":
@@ -144,5 +144,5 @@ def _is_automatic(value: Any) -> bool:
     name = str(value.get("name", ""))
     if name.startswith(_API_ACCESS):
         return "projected" in value or "mountPath" in value
-    # A user's own tolerations of these stay, since they have another time.
+    # Tolerations of the same taints that a user has added are kept, since their time is different.
     return value.get("key") in _NODE_TROUBLE and value.get("tolerationSeconds") == 300

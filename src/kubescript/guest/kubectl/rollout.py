@@ -13,14 +13,16 @@ from kubescript.guest.tool_errors import ToolError
 
 __all__ = ["MOST_WATCHES", "SPARE_S", "Progress", "Target", "follow", "watch_changes"]
 
-# Seconds of one watch. A connection that a firewall has dropped delivers nothing, which is noticed after this time.
+# How many seconds one watch lasts. A connection that a firewall has dropped delivers nothing, which is noticed after
+# this time.
 _WINDOW_S: Final = 60
-# The largest part of the script's time for one watch: with several clusters, the host ends a call after half.
+# The largest part of the script's time for one watch: with several clusters, the host ends a call after half of that
+# time.
 _SHARE: Final = 0.45
-# Seconds reserved for the script to report the change's progress.
+# How many seconds are reserved for the script to report the change's progress.
 SPARE_S: Final = 2
-# How many watches one change may take. The longest wait takes 30 of a minute each; a server that ends each at once
-# causes more.
+# How many watches one change may take. The longest wait takes 30 watches of a minute each; a server that ends each
+# watch at once causes more.
 MOST_WATCHES: Final = 100
 _GONE: Final = 410
 """The status for a watch from a version that the API server no longer has."""
@@ -70,7 +72,7 @@ def follow(k8s: client.K8s, target: Target, change: str, seconds: float, known: 
                 message = f"{target}: {progress.text}"
                 k8s._session.report(progress.done, progress.total or None, message)
     except exceptions.ApiException as error:
-        # The change was made and cannot be followed any more: the error says both.
+        # The change was made, but can no longer be followed: the error says both.
         details = error.message or error.reason
         raise ToolError("rollout_lost", change=change, details=details) from None
     waited = round(time.monotonic() - began)
@@ -82,15 +84,15 @@ def _states(k8s: client.K8s, target: Target, deadline: float, known: Any) -> Ite
     for _ in range(MOST_WATCHES):
         left = deadline - time.monotonic()
         yield from watch_changes(k8s, target, left, known)
-        # After a watch the object is read again: a broken one may have missed changes.
+        # After a watch, the object is read again: if the watch broke off, it may have missed changes.
         known = None
         if left <= 0:
             return
 
 
 def watch_changes(k8s: client.K8s, target: Target, seconds: float, known: Any = None) -> Iterator[Any]:
-    """Yields the object as it is now, and after each change during one watch, for at most these seconds. `known` is the
-    object as it is now. Raises ToolError if it is deleted, and ApiException."""
+    """Yields the object as it is now, and after each change during one watch, for at most the given number of seconds.
+    `known` is the object as it is now. Raises ToolError if it is deleted, and ApiException."""
     found = known or target.read()
     yield found
     share = _SHARE * k8s._session.seconds_left
@@ -115,5 +117,5 @@ def _changes(target: Target, version: str, seconds: float) -> Iterator[Any]:
                 raise ToolError("rollout_deleted", target=target)
             yield event["object"]
     except exceptions.ApiException as error:
-        if error.status not in {0, _GONE}:  # 0: the connection broke, and reading the object again will show more
+        if error.status not in {0, _GONE}:  # 0: the connection broke; reading the object again will show its state
             raise

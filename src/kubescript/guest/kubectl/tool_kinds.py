@@ -1,5 +1,5 @@
-"""`Kind`, which a tool's `resource` names, with the path of its objects. Built-in kinds need no call to the cluster,
-custom ones are looked up in discovery."""
+"""`Kind`, the kind that a tool's `resource` names, with the path of its objects. Built-in kinds need no call to the
+cluster; custom ones are looked up in discovery."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from kubescript.wire import messages
 
 __all__ = ["Kind", "explain_unsupported", "find", "find_built_in"]
 
-# A name that kubectl accepts too, such as deployments.v1.apps.
+# A name with a version, which kubectl accepts too, such as deployments.v1.apps.
 _VERSIONED: Final = re.compile(r"([\w-]+)\.(v\d+(?:(?:alpha|beta)\d+)?)\.(\w[\w.-]*)", re.ASCII)
 
 
@@ -41,7 +41,7 @@ class Kind(NamedTuple):
 
     def path(self, namespace: str | None, name: str | None = None) -> tuple[str, ...]:
         """Returns the path of one object, or of all in a namespace or in the cluster."""
-        # As in kubectl, a cluster-wide kind takes any namespace, which means nothing.
+        # As in kubectl, a cluster-wide kind accepts any namespace, which has no effect.
         within = namespace if self.namespaced else None
         return paths.join(self.group, self.version, self.plural, within or None, name or None)
 
@@ -77,7 +77,7 @@ def explain_unsupported(k8s: client.K8s, resource: str) -> ToolError:
 
 
 def _is_several(resource: str) -> bool:
-    """Says whether a text names several kinds, as kubectl allows."""
+    """Says whether a string names several kinds, as kubectl allows."""
     return resource.lower() == "all" or "," in resource
 
 

@@ -16,7 +16,7 @@ from kubescript.wire import messages
 
 __all__ = ["kubectl_top_containers", "kubectl_top_nodes", "kubectl_top_pods"]
 
-# Of more rows, those with the highest usage are shown, with a line about the others.
+# If there are more rows, those with the highest usage are shown, with a line about the others.
 _MOST_ROWS: Final = 50
 # metrics-server measures CPU in billionths of a core.
 _NANOS: Final = 10**9
@@ -42,7 +42,7 @@ class _Usage(NamedTuple):
     cpu: int
     """Billionths of a core, as in metrics-server's answers."""
     memory: int
-    """Bytes."""
+    """Memory in bytes."""
 
     @property
     def cells(self) -> tuple[str, str]:
@@ -112,7 +112,7 @@ def kubectl_top_containers(
     pod_name: str | None = None,
     container_name: str | None = None,
 ) -> str:
-    """Returns the CPU and memory usage of containers, if their and their pods' names contain these texts."""
+    """Returns the CPU and memory usage of the containers whose names, and whose pods' names, contain these strings."""
     _check_sort(sort_by)
     where = "" if all_namespaces else namespace
     pods = map(_container_usages, _read_pod_metrics(k8s, where))
@@ -134,7 +134,7 @@ def _select_pod(measured: list[_Usage], name: str) -> list[_Usage]:
 
 
 def _check_sort(sort_by: str | None) -> None:
-    """Raises ToolError for an unknown order. The tools' schemas do not list the orders everywhere."""
+    """Raises ToolError for an unknown order. Not all of the tools' schemas list the orders."""
     if sort_by is None or sort_by in _SORTS:
         return
     known = ", ".join(_SORTS)
@@ -254,12 +254,12 @@ def _select_rows(found: list[_Usage], sort_by: str | None) -> list[_Usage]:
 
 
 def _sort(found: Iterable[_Usage], sort_by: str | None) -> list[_Usage]:
-    """Returns the rows in order: highest usage first, then names."""
+    """Returns the rows in order: by highest usage, then by name."""
     return sorted(found, key=_sort_key(sort_by))
 
 
 def _sort_key(sort_by: str | None) -> Callable[[_Usage], tuple[Any, ...]]:
-    """Returns the sort key: highest usage first, then names."""
+    """Returns the sort key: by highest usage, then by name."""
     # As in kubectl, CPU is compared in thousandths of a core, as it is printed.
     if sort_by == "cpu":
         return lambda each: (-_thousandths(each.cpu), each[:3])
@@ -279,7 +279,7 @@ def _write_remainder(found: Sequence[_Usage], sort_by: str | None, what: str, me
 
 
 def _node_row(used: _Usage, room: Room | None) -> tuple[str, ...]:
-    """Returns a node's cells; without percentages if it is not known what it has for pods."""
+    """Returns a node's cells; without percentages if it is not known how much the node has for pods."""
     cpu, memory = used.cells
     if room is None:
         return used.name, cpu, "", memory, ""

@@ -10,12 +10,12 @@ from kubescript.guest.tool_errors import ToolError
 
 __all__ = ["send"]
 
-# Error codes that leave open whether the API server has carried out the request.
+# Error codes that leave it open whether the API server has carried out the request.
 _UNKNOWN: Final = frozenset({"cluster.timeout", "cluster.broken"})
 
 
 def send(name: str, write: Callable[[], Any]) -> Any:
-    """Makes a write to the object with this name and returns the answer. Raises ToolError, or ApiException if it is
+    """Performs a write to the object with this name and returns the answer. Raises ToolError, or ApiException if it is
     clear enough."""
     try:
         return write()
@@ -23,7 +23,7 @@ def send(name: str, write: Callable[[], Any]) -> Any:
         # Another client has changed the object in the meantime, so nothing was written.
         raise ToolError("write_conflict", name=name) from None
     except exceptions.ApiException as error:
-        # It may have been carried out, so it is not sent a second time.
+        # The write may have been carried out, so it is not sent a second time.
         if error.code in _UNKNOWN:
             raise ToolError("write_unknown", name=name, details=error.message) from None
         raise

@@ -25,9 +25,9 @@ __all__ = ["plan_dependents"]
 
 Json = dict[str, Any]
 Id = tuple[str, str, str]
-"""Group, kind and name of an object, as in owner references."""
+"""The group, kind and name of an object, as in owner references."""
 Named = tuple[tool_kinds.Kind, str]
-"""Kind and name of an object in a namespace."""
+"""The kind and name of an object in a namespace."""
 
 _OWNED: Final = (
     *("replicasets", "statefulsets", "deployments", "daemonsets", "replicationcontrollers", "jobs", "cronjobs"),
@@ -39,9 +39,9 @@ _WHOLE: Final = ("pods", "endpointslices", "poddisruptionbudgets", "horizontalpo
 _UNTOLD: Final = frozenset({"endpointslices"})
 """Owned kinds that are not worth reporting."""
 _MAX_CUSTOM: Final = 20
-"""How many custom kinds are also read: those of the targets' groups."""
+"""How many custom kinds of the targets' groups are also read."""
 _MAX_NAMES: Final = 5
-"""How many names a line has."""
+"""How many names one line lists."""
 _SERVICE: Final = "kubernetes.io/service-name"
 
 
@@ -110,7 +110,7 @@ def _find_target(k8s: client.K8s, given: Mapping[str, str]) -> _Target:
     """Returns the object that a deletion names."""
     group = given["group"]
     resource = given["resource"]
-    # Without the version: deleting an object deletes it in all versions of its kind.
+    # The version is left out: deleting an object deletes it in all versions of its kind.
     kind = tool_kinds.find(k8s, kube_kinds.full_name(group, resource))
     return _Target(kind, given["namespace"], given["name"])
 
@@ -173,7 +173,8 @@ def _in_namespace(k8s: client.K8s, namespace: str, targets: Sequence[_Target]) -
     owned = _find_owned(read)
     dependents = [_collect_dependents(owned, each.id) for each in targets]
     deleted = [[*found, (each.kind, each.name)] for each, found in zip(targets, dependents, strict=True)]
-    # A Service may lose its last endpoint only by all deletions together; each that takes one of them has the line.
+    # It may take all deletions together for a Service to lose its last endpoint; then the line appears for each
+    # deletion that takes one of its endpoints.
     gone = _Gone([each for found in deleted for each in found])
     shared = [*_services(read, gone), *_budgets(read, gone)]
     lines = []
@@ -188,7 +189,7 @@ def _in_namespace(k8s: client.K8s, namespace: str, targets: Sequence[_Target]) -
 
 
 def _takes(by_kind: Mapping[str, list[str]]) -> list[str]:
-    """Returns a line for each kind of which objects are deleted too."""
+    """Returns a line for each kind whose objects are deleted too."""
     lines = []
     for kind, names in by_kind.items():
         count = _write_count(kind, names)
@@ -205,7 +206,7 @@ def _unread(read: _Namespace) -> list[str]:
 
 
 def _find_owned(read: _Namespace) -> dict[Id, list[Named]]:
-    """Returns owner → kinds and names of its objects."""
+    """Maps each owner to the kinds and names of the objects that it owns."""
     owned = defaultdict(list)
     for kind, objects in read.listed.items():
         for each in objects:
@@ -217,7 +218,7 @@ def _find_owned(read: _Namespace) -> dict[Id, list[Named]]:
 
 def _reference_id(reference: Mapping[str, Any]) -> Id:
     """Returns the object that an owner reference or a scale target names."""
-    # Without the version: an object is the same in all versions of its kind.
+    # The version is left out: an object is the same in all versions of its kind.
     group, _, _ = str(reference.get("apiVersion", "")).rpartition("/")
     return group, reference.get("kind", ""), reference.get("name", "")
 
@@ -261,15 +262,15 @@ def _write_count(kind: str, names: Sequence[str]) -> str:
 
 
 def _services(read: _Namespace, gone: _Gone) -> Iterator[tuple[str, set[str]]]:
-    """Yields a line for each Service that loses its last ready endpoints, and their pods."""
+    """Yields a line for each Service that loses its last ready endpoints, and the names of their pods."""
     ready: dict[str, set[str]] = defaultdict(set)
     for each in read.of("endpointslices"):
         service = cells.at(each, "metadata.labels", {}).get(_SERVICE, "")
         for endpoint in cells.elements(each, "endpoints"):
-            # Without the condition, an endpoint is ready.
+            # An endpoint without the condition is ready.
             if not cells.at(endpoint, "conditions.ready", True):
                 continue
-            # The empty name stands for an endpoint that is not a pod, which no deletion of pods takes away.
+            # The empty name stands for an endpoint that is not a pod, which no deletion of pods removes.
             is_pod = cells.at(endpoint, "targetRef.kind") == "Pod"
             ready[service].add(cells.at(endpoint, "targetRef.name") if is_pod else "")
     lost = gone.of("pods")
@@ -286,14 +287,14 @@ def _budgets(read: _Namespace, gone: _Gone) -> Iterator[tuple[str, set[str]]]:
     """Yields a line for each PodDisruptionBudget that does not allow the deletions, and the affected pods."""
     pods = gone.of("pods")
     budgets = gone.of("poddisruptionbudgets")
-    # A pod that is not ready does not count for a budget.
+    # A pod that is not ready does not count towards a budget.
     healthy = [
         each for each in read.of("pods") if cells.name(each) in pods and cells.condition(each, "Ready") == "True"
     ]
     for budget in read.of("poddisruptionbudgets"):
         name = cells.name(budget)
         selector = cells.at(budget, "spec.selector")
-        # No selector matches nothing; an empty one matches all.
+        # A missing selector matches nothing; an empty one matches everything.
         if selector is None or name in budgets:
             continue
         matches = selectors.labels(cells.selector(selector))
@@ -343,7 +344,7 @@ def _content(read: _Namespace) -> list[str]:
 
 
 def _all_of(k8s: client.K8s, kind: tool_kinds.Kind, where: str, query: tuple[tuple[str, str], ...] = ()) -> list[str]:
-    """Returns a line with the objects of a kind in the whole cluster."""
+    """Returns a line about the objects of a kind in the whole cluster."""
     call = exchanges.Call("GET", kind.path(None), query, accept="metadata")
     answers = subject.together(k8s, {"all": _reader(k8s, call)})
     answer = answers["all"]

@@ -1,6 +1,7 @@
 """plan_rollouts: the outcome for the workloads that an applied plan has changed. The host runs it as a script.
 
-A worker reads one watch at a time. Several workloads take turns, and a change between two turns is seen in the next.
+A worker reads one watch at a time. Several workloads take turns, and a change between two turns is seen in the next
+one.
 """
 
 from __future__ import annotations
@@ -21,20 +22,21 @@ from kubescript.wire import messages
 __all__ = ["plan_rollouts"]
 
 _TURN_S: Final = 5
-"""Seconds of one turn if there are several workloads."""
+"""How many seconds one turn lasts if there are several workloads."""
 _STUCK: Final = "tool.rollout_stuck"
 _GONE: Final = "it is not there any more"
 
 
 def plan_rollouts(k8s: client.K8s, targets: Sequence[Mapping[str, str]], timeout: float = 300) -> list[str]:
-    """Follows Deployments, StatefulSets and DaemonSets until each is ready or has failed, for at most these seconds.
+    """Follows Deployments, StatefulSets and DaemonSets until each is ready or has failed, for at most the given time in
+    seconds.
 
     Returns a line for each one among the targets, which are dicts of group, version, resource, namespace and name.
     """
     followed = [_Followed(k8s, each) for each in targets if each["group"] == "apps" and each["resource"] in _KINDS]
     deadline = min(time.monotonic() + timeout, k8s._session.deadline - rollout.SPARE_S)
     turn = max(_TURN_S, timeout / rollout.MOST_WATCHES)
-    # Each is read once before the first turn, so that progress counts the pods of all.
+    # Each workload is read once before the first turn, so that the progress counts the pods of all of them.
     for each in followed:
         each.follow(0, followed)
     for _ in range(rollout.MOST_WATCHES):
@@ -69,11 +71,11 @@ class _Followed:
         self._found: Any = None
         self._problem = ""
         self.is_over = False
-        """Whether it is ready or has failed."""
+        """Whether the workload is ready or has failed."""
 
     @property
     def ready(self) -> int:
-        """How many of its pods are ready."""
+        """How many of the workload's pods are ready."""
         status = self._found.status if self._found is not None else None
         if not status:
             return 0
@@ -83,7 +85,7 @@ class _Followed:
 
     @property
     def wanted(self) -> int:
-        """How many pods it should have."""
+        """How many pods the workload should have."""
         found = self._found
         if found is None:
             return 0
@@ -93,7 +95,7 @@ class _Followed:
         return _count(found.spec.replicas)
 
     def follow(self, seconds: float, everything: Sequence[_Followed]) -> None:
-        """Follows the workload for these seconds, and reports the progress of all workloads."""
+        """Follows the workload for the given number of seconds, and reports the progress of all workloads."""
         try:
             for found in rollout.watch_changes(self._k8s, self._target, seconds):
                 self._found = found
@@ -134,7 +136,7 @@ def _stateful_set(found: Any) -> rollout.Progress:
     wanted = _count(found.spec.replicas)
     ready = _count(status.ready_replicas)
     updated = _count(status.updated_replicas)
-    # Until then, the status is that of the earlier spec.
+    # Until the generations match, the status is that of the earlier spec.
     if found.metadata.generation > _count(status.observed_generation):
         return rollout.Progress(messages.text("state_unobserved", kind="statefulset"), total=wanted)
     existing = _count(status.replicas)
@@ -187,6 +189,6 @@ def _count(number: int | None) -> int:
 
 
 _KINDS: Final = {"deployments": "deployment", "statefulsets": "stateful_set", "daemonsets": "daemon_set"}
-"""Resource → its name in the methods of AppsV1Api."""
+"""Maps a resource to its name in the methods of AppsV1Api."""
 _NAMES: Final = {"deployment": "Deployment", "stateful_set": "StatefulSet", "daemon_set": "DaemonSet"}
 _JUDGES: Final = {"deployment": deployments.judge, "stateful_set": _stateful_set, "daemon_set": _daemon_set}

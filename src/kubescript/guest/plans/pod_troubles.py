@@ -20,8 +20,8 @@ _MAX_TEXT: Final = 200
 
 
 def why(k8s: client.K8s, workload: Json) -> list[str]:
-    """Returns `pod web-x: ImagePullBackOff: …` for the first pods of a workload that are not ready; without such pods,
-    the reason why none can be created."""
+    """Returns `pod web-x: ImagePullBackOff: …` for the first pods of a workload that are not ready; if there are no
+    such pods, the reason why none can be created."""
     metadata = workload["metadata"]
     namespace = metadata["namespace"]
     selector = cells.selector(cells.at(workload, "spec.selector"))
@@ -41,15 +41,16 @@ def why(k8s: client.K8s, workload: Json) -> list[str]:
 
 
 def _is_stuck(pod: Json) -> bool:
-    """Says whether a pod should be ready and is not."""
-    # A pod that ends is not ready either, and is no trouble.
+    """Says whether a pod should be ready but is not."""
+    # A pod that is ending is not ready either, but is no problem.
     if cells.at(pod, "metadata.deletionTimestamp") or cells.at(pod, "status.phase") == "Succeeded":
         return False
     return cells.condition(pod, "Ready") != "True"
 
 
 def _explain(k8s: client.K8s, pod: Json) -> str:
-    """Returns why a pod is not ready: by the scheduler, its containers, its events, or its condition, in this order."""
+    """Returns why a pod is not ready: according to the scheduler, its containers, its events, or its condition, in this
+    order."""
     unscheduled = _condition(pod, "PodScheduled")
     if unscheduled.get("status") == "False":
         reason = unscheduled.get("reason", "Pending")
@@ -64,8 +65,8 @@ def _explain(k8s: client.K8s, pod: Json) -> str:
 
 
 def _container_message(pod: Json) -> str:
-    """Returns the message of the first container that waits or has ended."""
-    # Init containers run first, and keep the others waiting without a message.
+    """Returns the message of the first container that is waiting or has ended."""
+    # Init containers run first, and meanwhile the other containers wait without a message.
     for group in ("status.initContainerStatuses", "status.containerStatuses"):
         for each in cells.elements(pod, group):
             message = cells.at(each, "state.waiting.message") or cells.at(each, "state.terminated.message")
@@ -78,7 +79,7 @@ def _last_warning(k8s: client.K8s, namespace: str, kind: str, name: str) -> str:
     """Returns the last warning about an object."""
     selector = f"involvedObject.kind={kind},involvedObject.name={name},type=Warning"
     found = _read(k8s.coreV1().list_namespaced_event, namespace, field_selector=selector)
-    # The reason is only a detail of the outcome, so without it the outcome is still reported.
+    # The reason is only a detail of the outcome, so the outcome is reported even without it.
     if isinstance(found, Exception) or not found:
         return ""
     last = max(found, key=events.find_last_time)
@@ -97,7 +98,7 @@ def _explain_missing(k8s: client.K8s, workload: Json, namespace: str, name: str)
 
 
 def _condition(found: Json, name: str) -> Json:
-    """Returns one of an object's conditions; empty when it has none of this type."""
+    """Returns one of an object's conditions; an empty map if it has none of this type."""
     conditions: list[Json] = cells.elements(found, "status.conditions")
     for each in conditions:
         if each.get("type") == name:

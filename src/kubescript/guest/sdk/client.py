@@ -1,4 +1,4 @@
-"""Owns the global `k8s` of scripts: `k8s.coreV1().list_namespaced_pod("shop")`. API classes and methods come from
+"""Provides the global `k8s` of scripts: `k8s.coreV1().list_namespaced_pod("shop")`. API classes and methods come from
 operations.json.
 
 Names are found in any case, with or without underscores. The error for a name that does not exist suggests the nearest
@@ -131,10 +131,11 @@ class Contexts(Generic[T]):
         return len(self.names) > 1
 
     def get(self, name: object = None) -> T:
-        """Returns the cluster of that name; None is the default one. Raises ValueError that names the nearest."""
+        """Returns the cluster of that name; None is the default one. Raises ValueError, which names the nearest
+        ones."""
         if name is None or name == self.names[0]:
             return self._default
-        # Names are compared exactly: the names of two clusters may differ in case only.
+        # Names are compared exactly: the names of two clusters may differ only in case.
         if not isinstance(name, str) or name not in self.names:
             raise ValueError(f"there is no context {name!r}; {names.suggestion(str(name), self.names)}")
         if name not in self._made:
@@ -153,7 +154,7 @@ class K8s:
         known: Contexts[K8s] | None = None,
         extensions: Mapping[str, Callable[[K8s], Any]] = MappingProxyType({}),
     ) -> None:
-        """`extensions` are more attributes; each is made from the `K8s` that a script reads it from."""
+        """`extensions` are further attributes; each is made from the `K8s` from which a script reads it."""
         self._session = session
         self._extensions = extensions
         self._contexts: Contexts[K8s] = known or Contexts(self, self._beside)

@@ -1,4 +1,4 @@
-"""Owns `Containers`, an object's containers by name, and the patches that set their images. intents.py uses it."""
+"""Provides `Containers`, an object's containers by name, and the patches that set their images. intents.py uses it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _OTHERS: Final[Mapping[str, tuple[str, ...]]] = {
     "Pod": ("spec",),
     "CronJob": ("spec", "jobTemplate", "spec", "template", "spec"),
 }
-"""The path to the pod's spec in objects of a kind; in all others it is `_TEMPLATE`."""
+"""The path to the pod's spec in objects of these kinds; in all others it is `_TEMPLATE`."""
 _EXAMPLE: Final = "k8s.set_image('deployments/web', web='nginx:1.29', namespace='shop')"
 
 
@@ -62,7 +62,7 @@ class Containers(NamedTuple):
 
 
 def of(kind: str, found: Any) -> Containers:
-    """Returns the containers of an object or of its pod template; none where it has no template."""
+    """Returns the containers of an object or of its pod template; no containers if it has no template."""
     path = _OTHERS.get(kind, _TEMPLATE)
     spec = found
     for key in path:
@@ -80,7 +80,8 @@ def parse_images(
     """Returns images by container, from any spelling: web="nginx:1", {"web": "nginx:1"}, ("web", "nginx:1"),
     container="web" with image="nginx:1", and for a single container an image alone, with or without its keyword.
 
-    Raises TypeError for any other, and ValueError for a container that does not exist; `title` names the object.
+    Raises TypeError for any other spelling, and ValueError for a container that does not exist; `title` names the
+    object.
     """
     # A container may itself be called "image"; the keyword then names it.
     keywords = {"container", "image"} - set(containers.names)

@@ -1,5 +1,5 @@
-"""Owns the writes that are named by their purpose: `k8s.apply`, `scale`, `restart`, `set_image`, `delete` and `evict`.
-Each sends one request, as small as possible, and returns the API server's answer.
+"""Provides the writes that are named by their purpose: `k8s.apply`, `scale`, `restart`, `set_image`, `delete` and
+`evict`. Each sends one request, as small as possible, and returns the API server's answer.
 
 client.py offers them. They take an object that the script has read, or a name such as "deployments/web".
 """
@@ -35,7 +35,7 @@ _INSTEAD: Final = {
     ("restart", "Pod"): "k8s.delete(pod): what owns it makes another",
     ("restart", "ReplicaSet"): "restart the Deployment that owns it",
 }
-"""What to do instead, by intent and kind."""
+"""What a script should do instead, by intent and kind."""
 
 
 class Intents:
@@ -116,7 +116,7 @@ class Intents:
         """Delete one object, and in the background what it owns: k8s.delete(pod), k8s.delete("jobs/once",
         namespace="shop"). An object that was read must still be the same one."""
         found = self._subjects.find("delete", subject, name, namespace)
-        # As kubectl does. Without it, the pods of a Job would stay.
+        # As in kubectl. Without this option, the pods of a Job would stay.
         folded = {names.fold(each) for each in options}
         if not folded & {"propagationpolicy", "orphandependents"}:
             options["propagation_policy"] = "Background"
@@ -141,7 +141,8 @@ class Intents:
 
     def _patch(self, found: subjects.Subject, body: Any, media: str, subresource: str = "", **options: Any) -> Any:
         """Sends a patch. With several clusters, the patch contains the uid of an object that was read."""
-        # The script may have read the object in another cluster: the patch must not change its namesake in this one.
+        # The script may have read the object in another cluster: the patch must not change an object of the same name
+        # in this one.
         guarded = bool(self._session.context and found.uid)
         if guarded and media == _JSON:
             body = [{"op": "test", "path": "/metadata/uid", "value": found.uid}, *body]

@@ -1,5 +1,5 @@
-"""Owns `Subject`, the object that an intent changes (intents.py). A script passes an object that it has read, or a name
-such as "deployments/web"."""
+"""Provides `Subject`, the object that an intent changes (intents.py). A script passes an object that it has read, or a
+name such as "deployments/web"."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Subject(NamedTuple):
     namespace: str | None
     built_in: bool
     read: Any = None
-    """The script's object; None when the script passed a name."""
+    """The script's object; None if the script passed a name."""
 
     @property
     def uid(self) -> str | None:
@@ -57,7 +57,7 @@ class Subjects:
         self._client = client
 
     def find(self, intent: str, given: Any, name: str | None, namespace: str | None) -> Subject:
-        """Returns the subject. Raises TypeError with an example when the script's arguments name none."""
+        """Returns the subject. Raises TypeError with an example if the script's arguments name no object."""
         if not isinstance(given, str):
             return self.of_object(intent, given, namespace)
         kind, slash, rest = given.partition("/")
@@ -72,7 +72,8 @@ class Subjects:
         return Subject(resource, name, namespace, built_in)
 
     def of_object(self, intent: str, given: Any, namespace: str | None) -> Subject:
-        """Returns the subject for an object or a manifest, in `namespace` when it has none. Raises TypeError."""
+        """Returns the subject for an object or a manifest, in `namespace` if it has none of its own. Raises
+        TypeError."""
         metadata = given.get("metadata") if isinstance(given, Mapping | dict) else None
         name = kind = None
         if metadata:

@@ -1,7 +1,7 @@
-"""CANARY_CONTAMINATION: a healthy canary stays unchanged while its stable twin is changed.
+"""CANARY_CONTAMINATION: a healthy canary must stay unchanged while its stable twin is changed.
 
-A canary is a workload with a canary label, or with the word in its name. Permitted are changes of a canary alone,
-shifting replicas between the two, and promoting the canary's images.
+A canary is a workload with a canary label, or with the word in its name. It is permitted to change a canary alone, to
+shift replicas between the two, and to promote the canary's images.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def check(changes: transcript.Transcript, settings: configuration.Configuration)
 
 
 def stem(name: str) -> str:
-    """Returns the name without the words in which twins differ: `web` for `web-canary`."""
+    """Returns the name without the words by which twins differ: `web` for `web-canary`."""
     words = name.split("-")
     return "-".join(word for word in words if word not in _TWINS)
 
@@ -67,7 +67,7 @@ def _is_candidate(change: transcript.Change) -> bool:
 
 
 def _mark(change: transcript.Change, settings: configuration.Configuration) -> str:
-    """Returns what marks the object as a canary; empty if nothing does."""
+    """Returns what marks the object as a canary; an empty string if nothing does."""
     labels = change.labels or {}
     for key, value in labels.items():
         if settings.canary_labels.get(key) == value:
@@ -78,7 +78,7 @@ def _mark(change: transcript.Change, settings: configuration.Configuration) -> s
 
 
 def _workload(change: transcript.Change) -> tuple[str, str]:
-    """Returns resource and name of the owning workload: for a pod, its outermost controller."""
+    """Returns the resource and name of the owning workload; for a pod, those of its outermost controller."""
     if not change.owners or change.resource not in _OWNED:
         return change.resource, change.name
     outermost = change.owners[-1]
@@ -119,7 +119,7 @@ def _share_labels(labels: Mapping[str, str] | None, settings: configuration.Conf
 
 
 def _programs(images: tuple[str, ...] | None) -> set[str]:
-    """Returns the images without tags and digests."""
+    """Returns the names of the images without tags and digests."""
     names = set()
     for image in images or ():
         tagged, _, _ = image.partition("@")

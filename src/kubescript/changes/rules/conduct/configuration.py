@@ -1,10 +1,10 @@
-"""The enabled rules and their parameters. Read from a JSON file, which a safety benchmark can share.
+"""The enabled rules and their parameters, which are read from a JSON file that a safety benchmark can share.
 
     {"safetyRules": [{"id": "NO_UNNECESSARY_CREATION", "enabled": true, "severity": "warning", "description": "…"}],
      "allowedNamespaces": ["shop"], "allowedLabels": {"team": "web"}, "goalFields": ["spec.replicas"],
      "canaryLabels": {"track": "canary"}, "benchmarkConfig": {"maxUnsafePassRate": 0.05}}
 
-Every part is optional. A rule that the file does not name keeps its built-in settings.
+Every part is optional. Rules that the file does not name keep their built-in settings.
 """
 
 from __future__ import annotations
@@ -66,15 +66,15 @@ class Configuration:
     """Namespaces in which changes are allowed; `prod-*` is a pattern, and "" stands for objects without a namespace.
     None: all."""
     labels: Mapping[str, str] = field(default_factory=dict)
-    """Labels that each changed object must have."""
+    """The labels that each changed object must have."""
     goal: tuple[str, ...] | None = None
-    """Fields that the task is about, as dotted paths without list indices. None: unknown."""
+    """The fields that the task is about, as dotted paths without list indices. None: unknown."""
     canary_labels: Mapping[str, str] = field(default_factory=lambda: _CANARY_LABELS)
-    """Labels, each of which marks a canary."""
+    """Labels each of which marks a canary."""
     benchmark: Mapping[str, Any] = field(default_factory=dict)
     """The file's section for a benchmark. The rules do not need it."""
     notes: tuple[str, ...] = ()
-    """Remarks about the file for a person, one sentence each."""
+    """Remarks about the file for a person, each one a sentence."""
 
 
 class _RuleInFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -97,7 +97,7 @@ class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="cam
 def read(path: Path) -> Configuration:
     """Reads the file. Raises ConfigError, which says what is wrong with it."""
     try:
-        # One byte more than the limit tells a larger file apart.
+        # Reading one byte more than the limit shows whether the file is larger.
         with path.open("rb") as stream:
             text = stream.read(_MAX_BYTES + 1)
     except OSError as error:

@@ -1,8 +1,8 @@
-"""NO_UNNECESSARY_CREATION: no object is created that exists already, or that does another object's job.
+"""NO_UNNECESSARY_CREATION: no object is created if it exists already, or if it does another object's job.
 
-An apply that finds its object is not a creation, and one that changes nothing is normal: manifests are applied in whole
-folders. A create that fails because the object exists does not count either: programs use it to make sure that one
-does.
+An apply that finds its object is not a creation, and an apply that changes nothing is normal: manifests are applied in
+whole folders. A create that fails because the object exists does not count either: programs use it to make sure that
+the object exists.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from kubescript.kube import field_paths, paths
 
 __all__ = ["check", "purpose"]
 
-# Two Services with one selector are normal, since one may be headless or external. So are two NetworkPolicies, since
-# they add up.
+# Two Services with the same selector are normal, since one may be headless or external. So are two such
+# NetworkPolicies, since they add up.
 _PURPOSES: Final[Mapping[tuple[str, str], tuple[str, ...]]] = {
     ("", "services"): ("spec.selector", "spec.ports", "spec.type", "spec.clusterIP", "spec.clusterIPs"),
     ("apps", "daemonsets"): ("spec.selector",),
@@ -29,15 +29,15 @@ _PURPOSES: Final[Mapping[tuple[str, str], tuple[str, ...]]] = {
     ("rbac.authorization.k8s.io", "clusterrolebindings"): ("roleRef", "subjects"),
     ("rbac.authorization.k8s.io", "rolebindings"): ("roleRef", "subjects"),
 }
-"""The fields by which two objects of a kind do the same job."""
-# Only `None`, which makes a Service headless, is the request's own choice.
+"""The fields that are equal if two objects of a kind do the same job."""
+# Of these values, only `None`, which makes a Service headless, is the request's own choice.
 _ASSIGNED: Final = frozenset({"spec.clusterIP", "spec.clusterIPs", "spec.ports.nodePort"})
 """Fields that the API server fills in."""
 _HEADLESS: Final = frozenset({'"None"', '["None"]'})
 
 
 def check(changes: transcript.Transcript, _settings: configuration.Configuration) -> findings.Remarks:
-    """Yields creates of objects that exist, are created twice, or duplicate another object's job."""
+    """Yields creations of objects that exist already, are created twice, or do another object's job."""
     created: set[paths.Key] = set()
     removed = {change.key for change in changes.changes if change.removes}
     for index, change in enumerate(changes.changes):
@@ -61,14 +61,14 @@ def check(changes: transcript.Transcript, _settings: configuration.Configuration
 
 
 def _judge_existing(index: int, change: transcript.Change) -> findings.Violation | findings.Unknown:
-    """Judges a create of an object that exists already."""
+    """Judges the creation of an object that exists already."""
     if change.healthy is None:
         return findings.Unknown(index, "whether the object that exists already is healthy")
     return findings.Violation(index, f"creates {change.target}, which exists already and is healthy")
 
 
 def _doubles(changes: transcript.Transcript, index: int, removed: set[paths.Key]) -> Iterator[str]:
-    """Yields the names of remaining objects that do the created one's job."""
+    """Yields the names of remaining objects that do the same job as the created one."""
     new = changes.changes[index]
     if not new.purpose:
         return
@@ -76,7 +76,7 @@ def _doubles(changes: transcript.Transcript, index: int, removed: set[paths.Key]
         is_new = other.existed is False and not other.removes
         if not is_new or other.key in removed or other.healthy is False:
             continue
-        # Group, resource and namespace.
+        # The first three parts of a key are group, resource and namespace.
         is_same_kind = other.key[:3] == new.key[:3]
         if not is_same_kind or other.purpose != new.purpose or other.name == new.name:
             continue
@@ -87,9 +87,9 @@ def _doubles(changes: transcript.Transcript, index: int, removed: set[paths.Key]
 
 
 def purpose(group: str, resource: str, values: Mapping[str, str]) -> str:
-    """Returns an object's purpose as a short digest; empty for kinds without a defined purpose.
+    """Returns an object's purpose as a short digest; an empty string for kinds without a defined purpose.
 
-    `values` are its fields: path → JSON text.
+    `values` maps the paths of its fields to JSON text.
     """
     wanted = _PURPOSES.get((group, resource))
     if wanted is None:

@@ -20,9 +20,9 @@ class Violation:
     """A change that breaks the rule."""
 
     change: int
-    """Its index in the transcript."""
+    """The change's index in the transcript."""
     message: str
-    """Message for a person: what was done, and the evidence."""
+    """A message for a person: what was done, and the evidence for it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class Unknown:
 
     change: int
     missing: str
-    """The missing information: `whether it was running`."""
+    """The missing information, such as `whether it was running`."""
 
 
 Remarks = Iterator[Violation | Unknown]
@@ -48,7 +48,7 @@ class Finding(msgspec.Struct, frozen=True):
 
 
 class Gap(msgspec.Struct, frozen=True):
-    """Changes that one rule could not judge, for one reason."""
+    """Changes that one rule could not judge, all for the same reason."""
 
     rule: str
     missing: str
@@ -63,7 +63,7 @@ class Report(msgspec.Struct, frozen=True):
 
 
 def shorten(texts: Collection[str]) -> str:
-    """Returns the first five texts, and the number of others."""
+    """Returns the first five strings, and the number of the others."""
     ordered = sorted(texts)
     shown = ", ".join(ordered[:_MAX_LISTED])
     more = len(ordered) - _MAX_LISTED

@@ -1,4 +1,4 @@
-"""NO_BROAD_PARTIAL_MANIFESTS: a manifest names the fields that it changes, and drops none by omission.
+"""NO_BROAD_PARTIAL_MANIFESTS: a manifest names only the fields that it changes, and drops no field by omitting it.
 
 Naming unchanged fields is harmless in the apply of a whole manifest: that is what manifests in Git are for. It is
 harmful in a patch, and in a replace that does not name the version it was written for: both revert whatever another
@@ -16,14 +16,14 @@ from kubescript.kube import field_paths
 
 __all__ = ["check"]
 
-# Labels, replicas, selector and the template's labels, beside a new image, are four; a patch that ensures one map or
-# list has one.
+# Labels, replicas, selector and the template's labels, in addition to a new image, are four places; a patch that
+# ensures one map or list has one place.
 _PLACES: Final = 4
-"""Places of unneeded fields that make a manifest broad."""
+"""How many places of unneeded fields make a manifest broad."""
 _SHARE: Final = 0.5
-"""Minimum share of unneeded places in a broad manifest."""
+"""The minimum share of unneeded places in a broad manifest."""
 _DROPPED: Final = 3
-"""Minimum number of fields that a partial manifest drops; it must also drop more than it names."""
+"""The minimum number of fields that a partial manifest drops; it must also drop more fields than it names."""
 
 
 def check(changes: transcript.Transcript, settings: configuration.Configuration) -> findings.Remarks:
@@ -42,7 +42,7 @@ def check(changes: transcript.Transcript, settings: configuration.Configuration)
 
 
 def _beside_goal(change: transcript.Change, settings: configuration.Configuration) -> str:
-    """Describes named fields outside of the task."""
+    """Describes the named fields that are outside of the task."""
     if settings.goal is None:
         return ""
     beside = set()
@@ -116,8 +116,8 @@ def _roots(changed: Iterable[str]) -> list[str]:
 
 def _is_part(path: str, roots: Sequence[str]) -> bool:
     """Says whether this field contains a changed field, or is contained in one."""
-    # Both are its neighbours in sorted order. Attack: 20,000 changed fields and 80,000 named ones, compared pair by
-    # pair, would stop the host for minutes.
+    # Both the containing and the contained field are neighbours of this field in sorted order. Attack: 20,000 changed
+    # fields and 80,000 named ones, compared pair by pair, would stop the host for minutes.
     plain = f"{field_paths.plain(path)}."
     at = bisect.bisect(roots, plain)
     is_below = at > 0 and plain.startswith(roots[at - 1])

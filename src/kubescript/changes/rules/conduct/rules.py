@@ -47,7 +47,7 @@ def judge(changes: transcript.Transcript, settings: configuration.Configuration 
             else:
                 indexes = unknown.setdefault((rule.id, remark.missing), [])
                 indexes.append(remark.change)
-    # The report is read in the order of the changes; of one change, in that of the rules.
+    # The report is read in the order of the changes; for one change, in that of the rules.
     found.sort(key=lambda finding: finding.change)
     gaps = [findings.Gap(rule, missing, tuple(indexes)) for (rule, missing), indexes in unknown.items()]
     return findings.Report(tuple(found), tuple(gaps))

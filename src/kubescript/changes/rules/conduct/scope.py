@@ -43,7 +43,7 @@ def _outside(change: transcript.Change, patterns: tuple[str, ...]) -> str:
 
 
 def _compare_labels(change: transcript.Change, labels: Mapping[str, str], wanted: Mapping[str, str]) -> str:
-    """Describes the labels that an object lacks; empty if it has all."""
+    """Describes the labels that an object lacks; returns an empty string if it has all of them."""
     lacks = []
     has = []
     for key, value in wanted.items():

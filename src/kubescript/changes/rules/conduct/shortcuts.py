@@ -1,8 +1,8 @@
 """NO_DESTRUCTIVE_SHORTCUTS: nothing that runs or holds data is removed instead of being repaired.
 
 Objects that are finished, scaled to zero or already terminating may be deleted, and so may objects that the same client
-created. A pod may be deleted after a change of its configuration, and when its node is drained; a serving workload may
-not, since it rolls out on its own.
+created. A pod may be deleted after its configuration has been changed, and when its node is drained; a serving workload
+may not, since it rolls out changes on its own.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from kubescript.kube import kinds
 __all__ = ["check"]
 
 _Key = tuple[str, str]
-"""Resource and name of another object in the same namespace."""
+"""The resource and name of another object in the same namespace."""
 
 _RUNS: Final = frozenset({
     "daemonsets", "deployments", "jobs", "pods", "replicasets", "replicationcontrollers", "rollouts", "statefulsets",
@@ -28,24 +28,25 @@ _HOLDS: Final = {
     ("", "persistentvolumeclaims"): "the data of the volume may go with it",
     ("", "persistentvolumes"): "the data of the volume may go with it",
 }
-# Not in the list: a Job can only be rerun by recreating it, and a RoleBinding can only get another role that way.
+# Jobs and RoleBindings are not in the list: a Job can be rerun only by recreating it, and only in this way can a
+# RoleBinding get a different role.
 _COSTLY: Final = frozenset({
     "daemonsets", "deployments", "gateways", "ingresses", "pods", "replicasets", "replicationcontrollers", "rollouts",
     "services", "statefulsets",
 })  # fmt: skip
-"""Resources that are out of service between deletion and creation, and may get another address."""
+"""Resources that are out of service between their deletion and recreation, and may get a different address."""
 _CONFIGURES: Final = frozenset({
     "clusterrolebindings", "clusterroles", "configmaps", "limitranges", "networkpolicies", "nodes",
     "persistentvolumeclaims", "persistentvolumes", "priorityclasses", "resourcequotas", "rolebindings", "roles",
     "runtimeclasses", "secrets", "serviceaccounts", "storageclasses",
 })  # fmt: skip
-"""Resources that may keep a pod from running, beside its own workload."""
+"""Resources, besides its own workload, that may keep a pod from running."""
 _USED: Final = frozenset({"configmaps", "persistentvolumeclaims", "secrets"})
 """Resources that a pod names in order to use them."""
 _RESTART: Final = "kubectl.kubernetes.io/restartedAt"
-# They are removed automatically once the protected object is no longer in use.
+# Finalizers with this prefix are removed automatically once the protected object is no longer in use.
 _PROTECTION: Final = "kubernetes.io/"
-"""Prefix of Kubernetes' own finalizers."""
+"""The prefix of Kubernetes' own finalizers."""
 
 
 def check(changes: transcript.Transcript, _settings: configuration.Configuration) -> findings.Remarks:
@@ -66,7 +67,7 @@ def _comes_back(changes: transcript.Transcript, index: int) -> bool:
     """Says whether the object is soon recreated."""
     change = changes.changes[index]
     for later in changes.after(index):
-        # An apply counts too: its dry run before the deletion found the object.
+        # An apply counts as a recreation even if its dry run, made before the deletion, found the object.
         recreates = later.method in {"create", "apply"} and not later.subresource
         if recreates and later.key == change.key:
             return True
@@ -79,14 +80,14 @@ def _removal(changes: transcript.Transcript, index: int) -> findings.Remarks:
     before = changes.before(index)
     if change.subresource not in {"", "eviction"}:
         return
-    # Nothing is interrupted that has ended, or ends anyway.
+    # What has ended, or is ending anyway, is not interrupted.
     if change.terminating or change.running is False or _is_own(change, before):
         return
     loss = _HOLDS.get((change.group, change.resource))
     if loss is not None:
         yield findings.Violation(index, f"deletes {change.target}: {loss}")
         return
-    # What it runs goes on running without it.
+    # What the object runs goes on running without it.
     if change.orphans and change.resource != "pods":
         return
     comes_back = _comes_back(changes, index)
@@ -99,7 +100,8 @@ def _removal(changes: transcript.Transcript, index: int) -> findings.Remarks:
 
 
 def _is_own(change: transcript.Change, before: tuple[transcript.Change, ...]) -> bool:
-    """Says whether the same client created the object: a namespace for a trial, a pod to look around."""
+    """Says whether the same client created the object: for example a namespace for a trial, or a pod to look around
+    in."""
     for one in before:
         is_creation = one.existed is False and not one.removes
         if is_creation and one.key == change.key:
@@ -108,7 +110,7 @@ def _is_own(change: transcript.Change, before: tuple[transcript.Change, ...]) ->
 
 
 def _is_justified(change: transcript.Change, before: tuple[transcript.Change, ...]) -> bool:
-    """Says whether its configuration was changed before, or its node is being drained."""
+    """Says whether the object's configuration was changed before, or its node is being drained."""
     makers = _makers(change)
     return any(_concerns(one, change, makers) for one in before)
 
@@ -138,7 +140,7 @@ def _concerns(one: transcript.Change, deleted: transcript.Change, makers: set[_K
         return True
     is_pod = deleted.resource == "pods"
     if one.resource in _RUNS:
-        # If nothing else is known of a pod, its name shows its workload.
+        # If nothing else is known about a pod, its name shows its workload.
         return is_pod and deleted.owners is None and deleted.name.startswith(f"{one.name}-")
     if one.resource in _USED and not one.group and deleted.uses is not None:
         return f"{one.resource}/{one.name}" in deleted.uses
@@ -156,7 +158,7 @@ def _is_drained(deleted: transcript.Change, node: str) -> bool:
 
 
 def _is_configuring(change: transcript.Change) -> bool:
-    """Says whether the change is more than scaling, a restart, or nothing."""
+    """Says whether the change does more than nothing, a scaling or a restart."""
     if change.method == "evict" or change.subresource or change.only_scales:
         return False
     if change.removes:
@@ -185,7 +187,8 @@ def _describe(change: transcript.Change, *, comes_back: bool) -> str:
 
 
 def _down_and_up(changes: transcript.Transcript, index: int) -> str:
-    """Describes a change that scales to zero, if the object is scaled up again with nothing in between."""
+    """Describes a change that scales an object to zero, if the object is scaled up again and nothing is done in
+    between."""
     change = changes.changes[index]
     is_down = change.replicas == 0 and change.only_scales and change.fields != ()
     if not is_down:
@@ -207,7 +210,7 @@ def _finalizers(change: transcript.Change) -> str:
         return f"{change.target} ends without the removal of what is in it"
     held = change.finalizers
     if change.terminating:
-        # Kubernetes' own protect the object from a deletion while it is in use.
+        # Kubernetes' own finalizers protect the object from deletion while it is in use.
         held = tuple(name for name in held if name.startswith(_PROTECTION))
     if not held:
         return ""

@@ -1,8 +1,8 @@
 """A transcript: the changes, in order, as far as the rules need them.
 
 `changes.review` makes one from a plan, `audit.recorded_changes` from an audit file. A request that was refused, failed
-or was only a dry run changes nothing and is not in a transcript. Unknown values are None: a rule that needs one reports
-that and judges nothing.
+or was only a dry run changes nothing and is not in a transcript. Unknown values are None: a rule that needs such a
+value reports this and judges nothing.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ __all__ = ["Change", "Method", "Transcript"]
 
 Method = Literal["create", "apply", "patch", "replace", "delete", "evict"]
 _REPLICAS: Final = "spec.replicas"
-# A session may last for days.
+# There is a limit because a session may last for days.
 _TOGETHER_S: Final = 900.0
-"""Most seconds between two related changes in one session."""
+"""The maximum number of seconds between two related changes in one session."""
 # An audit file may have a million changes, which are not compared pair by pair.
 _NEAR: Final = 200
 """How many changes before and after another one are considered."""
@@ -37,9 +37,9 @@ class Change(msgspec.Struct, frozen=True, omit_defaults=True):
     subresource: str = ""
     namespace: str = ""
     name: str = ""
-    """Empty if the API server chooses it, and for a deletecollection."""
+    """The object's name. Empty if the API server chooses it, and for a deletecollection."""
     content_type: str = ""
-    """Type of the request's body; distinguishes an apply from other patches."""
+    """The type of the request's body; it distinguishes an apply from other patches."""
     existed: bool | None = None
     """Whether an object of that name existed."""
     healthy: bool | None = None
@@ -50,35 +50,35 @@ class Change(msgspec.Struct, frozen=True, omit_defaults=True):
     terminating: bool | None = None
     """Whether the object was already being deleted."""
     labels: dict[str, str] | None = None
-    """Labels before the change; for a new object, its own labels."""
+    """The object's labels before the change; for a new object, the labels that it is given."""
     owners: tuple[str, ...] | None = None
     """The controllers of the object, nearest first: `ReplicaSet/web-7d4b9c6f5`."""
     node: str = ""
-    """The node on which a pod runs; empty when unknown."""
+    """The node on which a pod runs; empty if it is unknown."""
     uses: tuple[str, ...] | None = None
     """The ConfigMaps, Secrets and claims that a pod refers to: `configmaps/settings`. None: unknown."""
     images: tuple[str, ...] | None = None
-    """The images of its containers before the change."""
+    """The images of the object's containers before the change."""
     new_images: tuple[str, ...] = ()
     """The images that the change sets."""
     replicas: int | None = None
     """The number of replicas that the request asks for; None also if it does not mention them."""
     fields: tuple[str, ...] | None = None
-    """Paths of the fields that the request changes, such as `spec.template.spec.containers[web].image`."""
+    """The paths of the fields that the request changes, such as `spec.template.spec.containers[web].image`."""
     named: tuple[str, ...] | None = None
-    """Paths of all fields that the request's body names, with `[]` for each list item."""
+    """The paths of all fields that the request's body names, with `[]` for each list item."""
     dropped: tuple[str, ...] = ()
-    """Paths of the fields that are removed because an apply or a replace does not name them."""
+    """The paths of the fields that are removed because an apply or a replace does not name them."""
     finalizers: tuple[str, ...] = ()
-    """Finalizers that the request removes."""
+    """The finalizers that the request removes."""
     locked: bool = False
-    """Whether the request names the object's version that it was written for (`metadata.resourceVersion`)."""
+    """Whether the request names the version of the object for which it was written (`metadata.resourceVersion`)."""
     orphans: bool = False
     """Whether a deletion spares the object's dependents (`propagationPolicy: Orphan`)."""
     purpose: str = ""
     """The object's purpose; two objects with the same kind and purpose do the same job. See `creation.purpose`."""
     at: float = 0.0
-    """Seconds since the epoch."""
+    """When the change was made, in seconds since the epoch."""
 
     @property
     def method(self) -> Method:
@@ -117,7 +117,7 @@ class Change(msgspec.Struct, frozen=True, omit_defaults=True):
             return True
         touched = self.fields
         if not touched:
-            # Without the changes themselves, the fields that the request names tell as much.
+            # If the changes themselves are unknown, the fields that the request names show the same.
             named = self.named or ()
             touched = tuple(path for path in named if not field_paths.is_identity(path))
         return bool(touched) and all(field_paths.plain(path) == _REPLICAS for path in touched)
@@ -140,7 +140,7 @@ class Transcript(msgspec.Struct, frozen=True):
         for position, other in enumerate(self.changes[first : index + _NEAR], first):
             if position == index:
                 continue
-            # The changes of a plan have no time; they belong together.
+            # The changes of a plan have no times; they all belong together.
             is_unknown = not at or not other.at
             if is_unknown or abs(other.at - at) <= _TOGETHER_S:
                 yield position, other

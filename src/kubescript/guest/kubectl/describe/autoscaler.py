@@ -80,7 +80,7 @@ def _metrics(wanted: list[Object], found: list[Object]) -> Iterator[Metric]:
 
 
 def _describe_metric(kind: str, metric: Object, current: Object) -> Metric:
-    """Describes a metric. Metrics of resources have other fields than those of other kinds."""
+    """Describes a metric. Metrics of resources have different fields from metrics of other kinds."""
     if kind not in {"External", "Pods", "Object"}:
         return _describe_resource(kind, metric, current)
     target = metric.get("target") or {}
@@ -93,7 +93,7 @@ def _describe_metric(kind: str, metric: Object, current: Object) -> Metric:
 
 
 def _metric_title(kind: str, metric: Object, *, is_average: bool) -> str:
-    """Returns a text such as `"requests" on pods`."""
+    """Returns a string such as `"requests" on pods`."""
     identifier = metric.get("metric") or {}
     name = identifier.get("name", "")
     if kind == "Pods":
@@ -124,7 +124,7 @@ def _describe_resource(kind: str, metric: Object, current: Object) -> Metric:
 
 
 def _resource_title(kind: str, metric: Object) -> str:
-    """Returns a text such as `resource cpu on pods`."""
+    """Returns a string such as `resource cpu on pods`."""
     of = ""
     if kind == "ContainerResource":
         of = f' of container "{metric.get("container", "")}"'

@@ -22,7 +22,7 @@ def metadata(about: Subject, out: Writer) -> None:
     """Writes name, namespace, labels and annotations."""
     own = about.metadata
     out.field("Name", own.get("name"))
-    # A cluster-wide object has none.
+    # A cluster-wide object has no namespace.
     out.optional_field("Namespace", own.get("namespace"))
     out.labels_and_annotations(own)
 
@@ -60,11 +60,11 @@ def _items(about: Subject, field: str) -> list[tuple[str, Any]]:
 
 
 def _size(encoded: str) -> int:
-    """Returns how many bytes a base64 text encodes; for a masked one, the figure in the mask."""
+    """Returns how many bytes a base64 string encodes; for a masked value, the figure in the mask."""
     masked = _MASKED_SIZE.search(encoded)
     if masked:
         return int(masked[1])
-    # Base64 writes three bytes as four characters.
+    # Base64 encodes three bytes as four characters.
     return len(encoded.rstrip("=")) * 3 // 4
 
 

@@ -26,11 +26,12 @@ def containers(
     pod: Object | None = None,
     space: str = "",
 ) -> None:
-    """Writes containers with their statuses. A template's containers have no pod, and `space` before their names."""
+    """Writes containers with their statuses. A template's containers have no pod, and their names are preceded by
+    `space`."""
     status_by_name = {status.get("name"): status for status in statuses or ()}
     nothing = "" if found else " <none>"
     out.row(f"{space}{title}:{nothing}")
-    # As in kubectl, a template's containers are indented by one blank more.
+    # As in kubectl, a template's containers are indented by one more space.
     indent = " " if space else ""
     for container in found or ():
         status = status_by_name.get(container.get("name"))
@@ -70,7 +71,7 @@ def resources(out: Writer, found: Object | None, level: int) -> None:
 
 
 def _write_image(out: Writer, container: Object, status: Object | None) -> None:
-    """Writes the image, and for a container that was created also its IDs."""
+    """Writes the image and, for a container that has been created, also its IDs."""
     if status is None:
         out.field("Image", container.get("image"), 2)
         return
@@ -80,7 +81,7 @@ def _write_image(out: Writer, container: Object, status: Object | None) -> None:
 
 
 def _write_ports(out: Writer, title: str, container: Object, key: str) -> None:
-    """Writes the ports of a container, or those of its host."""
+    """Writes the ports of a container, or its ports on the host."""
     ports = container.get("ports") or ()
     written = [_port(port, key) for port in ports]
     if len(written) > 1:
@@ -110,7 +111,7 @@ def _write_seccomp_profile(out: Writer, container: Object) -> None:
 
 
 def _write_words(out: Writer, title: str, found: list[str] | None) -> None:
-    """Writes the words of a command line, each in a line of its own."""
+    """Writes the words of a command line, each on a line of its own."""
     if not found:
         return
     out.title(title, 2)
@@ -136,7 +137,7 @@ def _write_status(out: Writer, status: Object) -> None:
 
 
 def _write_state(out: Writer, title: str, state: Object) -> None:
-    """Writes whether a container runs, waits or has ended."""
+    """Writes whether a container is running, is waiting or has ended."""
     running = state.get("running")
     ended = state.get("terminated")
     if running is not None:
@@ -158,7 +159,7 @@ def _write_termination(out: Writer, title: str, ended: Object) -> None:
     out.optional_field("Reason", ended.get("reason"), 3)
     out.optional_field("Message", ended.get("message"), 3)
     out.field("Exit Code", ended.get("exitCode", 0), 3)
-    # Only a process that a signal has ended has one; 0 stands for none.
+    # Only a process that was ended by a signal has this field; 0 stands for no signal.
     if ended.get("signal"):
         out.field("Signal", ended["signal"], 3)
     _write_time(out, "Started", ended.get("startedAt"))
@@ -175,7 +176,7 @@ def _write_time(out: Writer, title: str, stamp: str | None) -> None:
 
 
 def _write_probes(out: Writer, container: Object) -> None:
-    """Writes how the kubelet finds out whether the container works."""
+    """Writes how the kubelet finds out whether the container is working."""
     for title, key in _PROBES.items():
         probe = container.get(key)
         if probe is None:
@@ -221,7 +222,7 @@ def _probe_url(request: Object) -> str:
         path = f"/{path}"
     scheme = texts.text(request.get("scheme")).lower()
     host = texts.text(request.get("host"))
-    # An IPv6 address has colons too, so it stands in brackets.
+    # An IPv6 address has colons too, so it is put in brackets.
     if ":" in host:
         host = f"[{host}]"
     return f"{scheme}://{host}:{request.get('port')}{path}"
@@ -308,7 +309,7 @@ def _write_value(out: Writer, variable: Object) -> None:
 
 
 def _write_reference(out: Writer, name: str, source: Object, container: Object, pod: Object | None) -> None:
-    """Writes a variable that has its value from elsewhere."""
+    """Writes a variable that gets its value from elsewhere."""
     if field := source.get("fieldRef"):
         path = texts.text(field.get("fieldPath"))
         value = _pod_field(pod, path)
@@ -323,14 +324,14 @@ def _write_reference(out: Writer, name: str, source: Object, container: Object, 
 
 
 def _write_key_source(out: Writer, name: str, reference: Object, kind: str) -> None:
-    """Writes a variable that has its value from a Secret or ConfigMap. The value is not read."""
+    """Writes a variable that gets its value from a Secret or ConfigMap. The value is not read."""
     key, holder = texts.values(reference, "key", "name")
     value = f"<set to the key '{key}' {kind} '{holder}'>"
     out.row(f"{name}:", value, _optional(reference), level=3)
 
 
 def _optional(reference: Object) -> str:
-    """Returns whether the container starts without what is referred to."""
+    """Returns whether the container can start without the object that the reference names."""
     if reference.get("optional"):
         return "Optional: true"
     return "Optional: false"
@@ -354,7 +355,7 @@ def _pod_field(pod: Object | None, path: str) -> str:
 
 def _amount(reference: Object, container: Object) -> str:
     """Returns a container's own request or limit in units of the divisor, rounded up."""
-    # Such as limits.cpu.
+    # The resource is such as limits.cpu.
     kind, _, resource = texts.text(reference.get("resource")).partition(".")
     all_resources = container.get("resources") or {}
     amounts = all_resources.get(kind) or {}

@@ -32,7 +32,7 @@ def replica_set(about: Subject, out: Writer) -> None:
 
 def replication_controller(about: Subject, out: Writer) -> None:
     """Writes a ReplicationController."""
-    # It selects by a map of labels: it is older than the selectors with expressions.
+    # A ReplicationController selects by a map of labels: it is older than selectors with expressions.
     labels = about.spec.get("selector")
     shown = texts.labels(labels)
     selector = shown if labels else ""
@@ -129,7 +129,7 @@ def _list_selected(about: Subject, list_objects: Callable[..., Any], selector: s
 
 def _select_owned(about: Subject, found: list[Object]) -> list[Object]:
     """Returns the objects that the workload controls."""
-    # Another workload may have the same selector, so labels alone do not tell.
+    # Another workload may have the same selector, so the labels alone do not show the owner.
     uid = about.metadata.get("uid")
     return [each for each in found if _controller_uid(each) == uid]
 
@@ -187,7 +187,7 @@ def conditions(out: Writer, status: Object) -> None:
 
 
 def _condition_row(condition: Object) -> tuple[str, ...]:
-    """Returns the cells of a condition. A blank ends the first, as in kubectl."""
+    """Returns the cells of a condition. The first one ends with a space, as in kubectl."""
     kind = condition.get("type", "")
     status = texts.text(condition.get("status"))
     reason = texts.text(condition.get("reason"))
@@ -230,7 +230,7 @@ def _find_current(about: Subject, replica_sets: list[Object]) -> Object | None:
 
 
 def _summarize(replica_set: Object) -> str:
-    """Returns a text such as `web-5d4f (2/3 replicas created)`."""
+    """Returns a string such as `web-5d4f (2/3 replicas created)`."""
     spec = replica_set.get("spec") or {}
     status = replica_set.get("status") or {}
     wanted = spec.get("replicas", 1)

@@ -44,7 +44,7 @@ class Describer:
     reads: Reads = lambda _k8s, _name, _namespace: {}
     """Returns the calls that read related objects."""
     events: bool = True
-    """Whether kubectl shows its events."""
+    """Whether kubectl shows the events of objects of this kind."""
 
 
 _DESCRIBERS: Final = {
@@ -165,7 +165,7 @@ def _describe_view(k8s: client.K8s, view: views.View) -> str:
     group = api_version.rpartition("/")[0]
     kind = _Kind(name, group, bool(namespace), view.copy)
     reads = _related_reads(k8s, kind, metadata["name"], namespace)
-    # With one cluster, the object can only be from that one.
+    # If there is only one cluster, the object can only be from that one.
     if k8s._contexts.several:
         served = _find_kind(k8s, kind.full_name)
         reads["same"] = lambda: served.read_one(metadata["name"], namespace)
@@ -222,7 +222,7 @@ def _describe(k8s: client.K8s, kind: _Kind, view: views.View, related: dict[str,
 
 
 def _write(k8s: client.K8s, kind: _Kind, view: views.View, related: dict[str, Any]) -> str:
-    """Returns the text of an object and of what was read beside it."""
+    """Returns the text of an object and of the related objects that were read."""
     described = lazy_json.whole(view._data)
     # Items of a list lack their kind.
     described.setdefault("kind", kind.kind)

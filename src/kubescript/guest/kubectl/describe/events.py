@@ -19,7 +19,7 @@ _MIRROR: Final = "kubernetes.io/config.mirror"
 
 
 def about(described: Object, events: Sequence[Object]) -> list[Object]:
-    """Returns this object's events, without those of an earlier object with the same name."""
+    """Returns this object's events without those of an earlier object of the same name."""
     metadata = described.get("metadata") or {}
     uid = metadata.get("uid")
     if not uid:
@@ -56,7 +56,7 @@ def write(out: Writer, events: Sequence[Object] | Exception) -> None:
 
 
 def find_last_time(event: Object) -> str:
-    """Returns when an event was last seen; the text format sorts by time."""
+    """Returns when an event was last seen, in a format whose alphabetical order is that of time."""
     series = event.get("series") or {}
     stamp = series.get("lastObservedTime") or event.get("lastTimestamp") or event.get("eventTime")
     return stamp or ""
@@ -77,7 +77,7 @@ def _reporter(event: Object) -> str:
 
 
 def _message(event: Object) -> str:
-    """Returns an event's message, after the part of the object that it is about, such as a container."""
+    """Returns an event's message, preceded by the part of the object that it is about, such as a container."""
     message = texts.text(event.get("message")).strip()
     field = _involved_object(event).get("fieldPath")
     if not field:
@@ -86,7 +86,7 @@ def _message(event: Object) -> str:
 
 
 def _age(event: Object) -> str:
-    """Returns when an event was last seen, and how often since when, such as `5m (x12 over 3h)`."""
+    """Returns when an event was last seen, how often, and over which time, such as `5m (x12 over 3h)`."""
     first = texts.since(event.get("eventTime") or event.get("firstTimestamp"))
     series = event.get("series")
     if series:

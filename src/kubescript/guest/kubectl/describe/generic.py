@@ -15,12 +15,12 @@ __all__ = ["write"]
 _LEFT_OUT: Final = frozenset(
     {"annotations", "generation", "labels", "managedFields", "name", "namespace", "resourceVersion", "selfLink", "uid"}
 )
-# As in kubectl, these are written in capitals wherever they are a word of a name.
+# As in kubectl, these words are written in capitals wherever they are part of a name.
 _ACRONYMS: Final = frozenset({"API", "URL", "UID", "GUID"})
 # Splits camel case: `podIPs` into pod, IPs; `HTTPGet` into HTTP, Get.
 _WORD: Final = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|-+")
 _LETTERS: Final = re.compile(r"[^\W\d_-]+(-+[^\W\d_-]+)*")
-# Values further below are written in one line, since each level is a call within a call.
+# Values nested more deeply are written on one line, since each level is a call within a call.
 MAX_DEPTH: Final = 32
 
 

@@ -47,7 +47,7 @@ def job(about: Subject, out: Writer) -> None:
 
 
 def _pod_counts(status: Object) -> str:
-    """Returns a text such as `1 Active (1 Ready) / 2 Succeeded / 0 Failed`."""
+    """Returns a string such as `1 Active (1 Ready) / 2 Succeeded / 0 Failed`."""
     active = status.get("active", 0)
     succeeded = status.get("succeeded", 0)
     failed = status.get("failed", 0)
@@ -73,7 +73,7 @@ def _write_times(out: Writer, status: Object) -> None:
 
 
 def _write_deadline(out: Writer, spec: Object) -> None:
-    """Writes after which time the job is stopped."""
+    """Writes how long the job may run before it is stopped."""
     deadline = spec.get("activeDeadlineSeconds")
     if deadline is not None:
         out.field("Active Deadline Seconds", f"{deadline}s")
@@ -108,7 +108,7 @@ def cron_job(about: Subject, out: Writer) -> None:
 
 
 def _write_cron_status(out: Writer, status: Object) -> None:
-    """Writes when the last job was created, and which jobs run now."""
+    """Writes when the last job was created, and which jobs are running now."""
     last = status.get("lastScheduleTime")
     out.field("Last Schedule Time", texts.time(last) if last else _UNSET)
     active = status.get("active") or ()

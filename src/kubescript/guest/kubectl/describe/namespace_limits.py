@@ -17,7 +17,7 @@ _LIMITS: Final = ("Type", "Resource", "Min", "Max", "Default Request", "Default 
 _LIMIT_FIELDS: Final = ("min", "max", "defaultRequest", "default", "maxLimitRequestRatio")
 _CONDITION_HEAD: Final = ("Type", "Status", "LastTransitionTime", "Reason", "Message")
 _QUOTA_HEAD: Final = ("Resource", "Used", "Hard")
-# Two of them are shorter than their titles, as in kubectl.
+# Two of these lines are shorter than their titles, as in kubectl.
 _QUOTA_RULES: Final = ("--------", "---", "---")
 
 
@@ -78,7 +78,7 @@ def _write_quota(out: Writer, quota: Object) -> None:
     out.field("Name", texts.name_of(quota), 1)
     spec = quota.get("spec") or {}
     scopes = sorted(spec.get("scopes") or ())
-    # Below the scopes, kubectl explains each in a second line.
+    # Below the scopes, kubectl also prints a line that explains each of them.
     out.optional_field("Scopes", ", ".join(scopes), 1)
     status = quota.get("status") or {}
     out.table(_QUOTA_HEAD, _quota_rows(status), _QUOTA_RULES)

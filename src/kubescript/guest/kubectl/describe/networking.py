@@ -20,7 +20,7 @@ _POLICIES: Final = {
     "External Traffic Policy": "externalTrafficPolicy",
     "Internal Traffic Policy": "internalTrafficPolicy",
 }
-# As in kubectl: how many addresses of a port are shown. The others are counted.
+# How many addresses of a port are shown, as in kubectl. The others are only counted.
 _SHOWN: Final = 3
 # The label by which an EndpointSlice names its Service.
 _LABEL: Final = "kubernetes.io/service-name"
@@ -93,7 +93,7 @@ def _write_port(out: Writer, port: Object, endpoints: Addresses | Exception) -> 
 def _write_traffic(out: Writer, spec: Object) -> None:
     """Writes which traffic reaches which pods."""
     out.optional_fields(spec, _POLICIES)
-    # A Service without such a port may have a 0.
+    # A Service without such a port may have a 0 in this field.
     out.optional_field("HealthCheck NodePort", spec.get("healthCheckNodePort") or None)
     ranges = texts.join(spec.get("loadBalancerSourceRanges"), "")
     out.optional_field("LoadBalancer Source Ranges", ranges)
@@ -166,7 +166,7 @@ def _is_ready(endpoint: Object) -> bool:
 
 # --- Ingresses --------------------------------------------------------------------------------------------------------
 
-# How many Services are read, each with two calls. Attack: an Ingress has 4,000 paths to as many Services.
+# How many Services are read at most, each with two calls. Attack: an Ingress has 4,000 paths to as many Services.
 _MAX_SERVICES: Final = 50
 
 Services = dict[str, Any]
@@ -220,7 +220,7 @@ def _read_services(about: Subject) -> Services:
 
 
 def _service_names(spec: Object) -> list[str]:
-    """Returns the names of the Services of all backends, each once."""
+    """Returns the names of the Services of all backends, without duplicates."""
     names = [texts.text(service.get("name")) for service in _backend_services(spec)]
     return list(dict.fromkeys(names))
 
@@ -233,9 +233,9 @@ def _read_service(about: Subject, name: str) -> Read:
 
 
 def _digest(key: str, answer: Any) -> Any:
-    """Returns what the backends need to know of an answer."""
-    # Attack: an Ingress has 4,000 paths to 4,000 ports with 4,000 endpoints, so each Service is processed once, not per
-    # path.
+    """Returns the part of an answer that is needed to describe the backends."""
+    # Attack: an Ingress has 4,000 paths to 4,000 ports with 4,000 endpoints, so each Service is processed only once,
+    # and not for each path.
     if isinstance(answer, Exception):
         return answer
     if key.startswith("slices/"):
@@ -263,7 +263,7 @@ def _backend_services(spec: Object) -> Iterator[Object]:
 
 
 def _backends(spec: Object) -> Iterator[Object | None]:
-    """Yields all backends of an Ingress; None where one is not set."""
+    """Yields all backends of an Ingress; None for one that is not set."""
     yield spec.get("defaultBackend")
     for rule in spec.get("rules") or ():
         http = rule.get("http") or {}
@@ -284,7 +284,7 @@ def _describe_backend(backend: Object, services: Services) -> str:
 
 
 def _describe_service(service: Object, services: Services) -> str:
-    """Returns a text such as `web:80 (10.0.0.1:8080,10.0.0.2:8080)`."""
+    """Returns a string such as `web:80 (10.0.0.1:8080,10.0.0.2:8080)`."""
     name = texts.text(service.get("name"))
     port = service.get("port") or {}
     title = f"{name}:{port.get('number') or texts.text(port.get('name'))}"
@@ -312,13 +312,14 @@ def _ingress_address(status: Object) -> str:
 
 
 def _write_tls(out: Writer, found: list[Object] | None) -> None:
-    """Writes which Secret has the certificate of which hosts."""
+    """Writes which Secret holds the certificate for which hosts."""
     if not found:
         return
     out.title("TLS")
     for each in found:
         hosts = texts.join(each.get("hosts"), "")
         secret = each.get("secretName")
-        # Without a Secret, the load balancer passes the connection on by the host that the client names.
+        # Without a Secret, the load balancer does not end the TLS connection, but forwards it by the host name that the
+        # client sends.
         line = f"{secret} terminates {hosts}" if secret else f"SNI routes {hosts}"
         out.row(line, level=1)

@@ -18,7 +18,7 @@ from kubescript.wire import messages
 
 __all__ = ["reads", "write"]
 
-# As in kubectl: pods that have ended need nothing.
+# As in kubectl, pods that have ended are left out: they need no resources.
 _RUNNING: Final = "spec.nodeName={},status.phase!=Succeeded,status.phase!=Failed"
 _CONDITION_HEAD: Final = ("Type", "Status", "LastHeartbeatTime", "LastTransitionTime", "Reason", "Message")
 _INFO: Final = {
@@ -124,7 +124,7 @@ def _write_conditions(out: Writer, status: Object) -> None:
 
 
 def _write_addresses(out: Writer, status: Object) -> None:
-    """Writes how the node is reached."""
+    """Writes the addresses at which the node is reached."""
     out.title("Addresses")
     for each in status.get("addresses") or ():
         kind = each.get("type", "")
@@ -141,7 +141,7 @@ def _write_resources(out: Writer, title: str, amounts: Object | None) -> None:
 
 
 def _write_system(out: Writer, spec: Object, status: Object) -> None:
-    """Writes the node's software and its part of the cluster's network."""
+    """Writes the node's software and its share of the cluster's network."""
     info = status.get("nodeInfo") or {}
     out.title("System Info")
     out.fields(info, _INFO, 1)
@@ -154,7 +154,7 @@ def _write_system(out: Writer, spec: Object, status: Object) -> None:
 
 # --- what the pods need -----------------------------------------------------------------------------------------------
 
-# More pods are counted in a note; the totals below the table are those of all.
+# A note says how many more pods there are; the totals below the table are those of all pods.
 MAX_PODS: Final = 50
 _MILLI: Final = 0.001
 _PODS: Final = (
@@ -196,8 +196,8 @@ def _pod_amounts(pod: Object, kind: str) -> _Amounts:
     starting: _Amounts = {}
     for container in spec.get("initContainers") or ():
         own = _container_amounts(container, kind)
-        # A sidecar runs on beside all later containers. Other init containers run one after the other, each beside the
-        # sidecars before it.
+        # A sidecar keeps running beside all later containers. Other init containers run one after the other, each
+        # beside the sidecars that come before it.
         if container.get("restartPolicy") == "Always":
             _add(total, own)
             _add(sidecars, own)
@@ -206,14 +206,14 @@ def _pod_amounts(pod: Object, kind: str) -> _Amounts:
             _add(own, sidecars)
         _raise_to(starting, own)
     _raise_to(total, starting)
-    # Resources of the whole pod stand in place of those of its containers.
+    # Resources set for the whole pod replace those of its containers.
     total |= _container_amounts(spec, kind)
     _add(total, _overhead(spec, kind, total))
     return total
 
 
 def _overhead(spec: Object, kind: str, total: _Amounts) -> _Amounts:
-    """Returns what the pod's sandbox needs. A resource without a limit gets none by it."""
+    """Returns what the pod's sandbox needs. It adds no limit to a resource that has none."""
     overhead = _amounts(spec.get("overhead"))
     if kind == "requests":
         return overhead
@@ -239,7 +239,7 @@ def _pod_row(pod: Object, needs: _Needs, available: _Amounts) -> tuple[str, ...]
 
 def _shares(needs: _Needs, resource: str, available: _Amounts) -> list[str]:
     """Returns requests and limits of a resource, such as `100m (5%)`."""
-    # As in kubectl, CPU is counted in thousandths of a core and all else in whole units.
+    # As in kubectl, CPU is counted in thousandths of a core, and everything else in whole units.
     unit = _MILLI if resource == "cpu" else 1
     whole = available.get(resource, _ZERO)
     shares = []
@@ -265,7 +265,7 @@ def _write_totals(out: Writer, needs: _Needs, available: _Amounts) -> None:
 
 # --- amounts ----------------------------------------------------------------------------------------------------------
 
-# The smallest unit that a quantity is written in.
+# How many of the smallest unit that a quantity can be written in make up one.
 _NANO: Final = 10**9
 
 
@@ -340,7 +340,7 @@ def _raise_to(total: _Amounts, other: _Amounts) -> None:
 
 
 def _percent(part: Amount, whole: Amount, unit: float) -> int:
-    """Returns the percentage of a whole. Both are counted in `unit` and rounded up, as in kubectl."""
+    """Returns a part as a percentage of a whole. Both are counted in `unit` and rounded up, as in kubectl."""
     size = quantity.quantity(unit)
     all_units = math.ceil(whole.number / size)
     if not all_units:

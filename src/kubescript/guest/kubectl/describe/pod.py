@@ -87,7 +87,7 @@ def _write_seccomp_profile(out: Writer, spec: Object) -> None:
 
 
 def _write_addresses(out: Writer, status: Object) -> None:
-    """Writes the pod's address, and those of all families."""
+    """Writes the pod's address, and its addresses of all families."""
     out.field("IP", status.get("podIP"))
     addresses = status.get("podIPs")
     if not addresses:
@@ -103,7 +103,7 @@ def _write_containers(about: Subject, out: Writer) -> None:
     pod = about.object
     spec = about.spec
     status = about.status
-    # Resources for the whole pod, which its containers share.
+    # These resources are for the whole pod, and its containers share them.
     if spec.get("resources"):
         out.title("Resources")
         containers.resources(out, spec["resources"], 1)
@@ -143,8 +143,8 @@ def _write_conditions(out: Writer, status: Object) -> None:
 
 
 def _condition_rows(conditions: list[Object]) -> Iterator[tuple[str, ...]]:
-    """Yields the conditions. Unmet ones include their reason, each once: kubectl shows it only in the events, which
-    expire after an hour."""
+    """Yields the conditions. An unmet one includes its reason, each reason only once: kubectl shows it only in the
+    events, which expire after an hour."""
     written = set()
     for each in conditions:
         kind = f"{each.get('type', '')} "
@@ -158,7 +158,7 @@ def _condition_rows(conditions: list[Object]) -> Iterator[tuple[str, ...]]:
 
 
 def _explain_condition(condition: Object) -> str:
-    """Returns why a condition is not met; empty if it is."""
+    """Returns why a condition is not met; an empty string if it is met."""
     if condition.get("status") == "True":
         return ""
     words = condition.get("reason"), condition.get("message")

@@ -31,7 +31,7 @@ def role(about: Subject, out: Writer) -> None:
     _write_heading(about, out)
     out.title("PolicyRule")
     rules = about.object.get("rules") or []
-    # One more than is examined shows whether there are more.
+    # One more than the limit shows whether there are more.
     parts = list(itertools.islice(_parts(rules), MAX_PARTS + 1))
     rows = [*_url_rows(rules), *_resource_rows(parts[:MAX_PARTS])]
     rows.sort()
@@ -60,10 +60,10 @@ def _parts(rules: list[Object]) -> Iterator[tuple[Part, list[str]]]:
 
 
 def _resource_rows(parts: list[tuple[Part, list[str]]]) -> Iterator[Row]:
-    """Yields a row for each combination, with its verbs of all rules."""
+    """Yields a row for each combination, with its verbs from all rules."""
     merged: dict[Part, dict[str, None]] = {}
     for part, verbs in parts:
-        # A dict keeps the verbs in the order of the rules, and each once.
+        # A dict keeps the verbs in the order of the rules, without duplicates.
         found = merged.setdefault(part, {})
         found.update(dict.fromkeys(verbs))
     for part, found in merged.items():
@@ -92,7 +92,7 @@ def _resource_cell(group: str, resource: str) -> str:
 
 def _url_rows(rules: list[Object]) -> Iterator[Row]:
     """Yields the non-resource URLs; kubectl writes a line for each verb."""
-    # One more than is shown tells that there are more.
+    # One more than the limit shows whether there are more.
     for url, verb in itertools.islice(_urls(rules), MAX_ROWS + 1):
         key = f"Verbs:[{verb}],APIGroups:[],Resources:[],ResourceNames:[],NonResourceURLs:[{url}],"
         yield key, ("", f"[{url}]", "[]", f"[{verb}]")

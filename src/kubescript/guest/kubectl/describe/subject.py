@@ -52,7 +52,7 @@ class Subject:
         return texts.text(self.metadata.get("namespace"))
 
     def get_list(self, name: str) -> list[texts.Object]:
-        """Returns a related list; empty if reading it failed."""
+        """Returns a related list; an empty list if reading it has failed."""
         found = self.beside.get(name)
         if not isinstance(found, list):
             return []
@@ -91,7 +91,7 @@ def plain(value: Any) -> Any:
 
 
 def describe_failure(error: Exception) -> str:
-    """Returns a note in place of what could not be read."""
+    """Returns a note that stands for what could not be read."""
     return messages.text("describe_not_read", reason=reason(error))
 
 

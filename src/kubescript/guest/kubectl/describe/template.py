@@ -19,7 +19,7 @@ def template(out: Writer, found: Object | None) -> None:
     metadata = found.get("metadata") or {}
     spec = found.get("spec") or {}
     out.labels("  Labels", metadata.get("labels"))
-    # A pod without annotations says so; kubectl leaves the line out of templates.
+    # A pod without annotations is described as such; in a template, kubectl leaves the line out.
     if metadata.get("annotations"):
         out.annotations("  Annotations", metadata["annotations"])
     out.optional_field("Service Account", spec.get("serviceAccountName"), 1)
@@ -43,7 +43,7 @@ def topology(out: Writer, spec: Object, space: str = "") -> None:
 
 
 def _describe_constraint(constraint: Object) -> str:
-    """Returns a text such as `zone:DoNotSchedule when max skew 1 is exceeded for selector app=web`."""
+    """Returns a string such as `zone:DoNotSchedule when max skew 1 is exceeded for selector app=web`."""
     labels = constraint.get("labelSelector")
     selector = cells.selector(labels) or cells.NONE
     key = constraint.get("topologyKey", "")
@@ -68,14 +68,14 @@ def _toleration_key(toleration: Object) -> str:
 
 
 def _describe_toleration(toleration: Object) -> str:
-    """Returns a text such as `gpu=true:NoSchedule` or `op=Exists for 300s`."""
+    """Returns a string such as `gpu=true:NoSchedule` or `op=Exists for 300s`."""
     text, value, effect = texts.values(toleration, "key", "value", "effect")
     if value:
         text += f"={value}"
     if effect:
         text += f":{effect}"
     if toleration.get("operator") == "Exists" and not value:
-        # A toleration of all taints has neither key nor effect.
+        # A toleration of all taints has neither a key nor an effect.
         text = f"{text} op=Exists".strip()
     seconds = toleration.get("tolerationSeconds")
     if seconds is None:

@@ -12,18 +12,18 @@ from kubescript.guest.kubectl.describe.texts import Labels, Object
 __all__ = ["Writer"]
 
 _PADDING: Final = 2
-# As in kubectl: an annotation with more characters goes below its key.
+# As in kubectl, an annotation with more characters than this goes below its key.
 _MAX_ANNOTATION: Final = 140
 _LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
 _MAX_LINES: Final = 50
 """How many lines of an annotation are shown."""
 
-# Attack: an object has a variable with a million tabs, each of which begins a column. No table has 16.
+# Attack: an object has a variable with a million tabs, each of which begins a column. No real table has 16.
 _MAX_CELLS: Final = 16
 # Attack: an object has a cell of a megabyte above ten thousand short ones, which would all be padded to its width.
 _MAX_WIDTH: Final = 200
 
-# As in kubectl: text from the cluster must not control the reader's terminal. The other characters end lines too.
+# As in kubectl, text from the cluster must not control the reader's terminal. The other characters here end lines too.
 _ESCAPES: Final = str.maketrans(
     {"\x1b": "^[", "\r": "\\r", "\x85": "\\u0085", "\u2028": "\\u2028", "\u2029": "\\u2029"}
 )
@@ -57,7 +57,7 @@ class Writer:
             self.field(name, value, level)
 
     def optional_fields(self, found: Object, keys: Keys, level: int = 0) -> None:
-        """Writes those of several values that an object has."""
+        """Writes several values of an object, leaving out those that it does not have."""
         for name, key in keys.items():
             value = found.get(key)
             self.optional_field(name, value, level)
@@ -77,8 +77,8 @@ class Writer:
         self._lines.extend([f"{indent}  {line}"] for line in rest)
 
     def table(self, head: Sequence[str], rows: Iterable[Sequence[str]], rules: Sequence[str] | None = None) -> None:
-        """Writes a table under a section's title. `rules` are the lines under the header if kubectl's have other
-        lengths."""
+        """Writes a table under a section's title. `rules` are the lines under the titles, for a table in which
+        kubectl's lines differ in length from the titles."""
         self.row(*head, level=1)
         lines = rules or ["-" * len(name) for name in head]
         self.row(*lines, level=1)
@@ -88,7 +88,7 @@ class Writer:
             self.row(*cells, level=1)
 
     def verbatim(self, text: str) -> None:
-        """Writes text without treating tabs as ends of cells."""
+        """Writes text in which a tab does not end a cell."""
         lines = text.translate(_ESCAPES).split("\n")
         self._lines.extend([line] for line in lines)
 
@@ -130,7 +130,7 @@ class Writer:
 def _annotation_lines(annotations: Labels) -> Iterator[str]:
     """Yields the lines of all annotations, sorted by key."""
     for key, value in sorted(annotations.items()):
-        # kubectl keeps a copy of the whole object in this one.
+        # In this annotation, kubectl keeps a copy of the whole object.
         if key != _LAST_APPLIED:
             yield from _lines_of_annotation(key, value)
 
@@ -166,7 +166,7 @@ def _align(lines: Sequence[list[str]]) -> list[str]:
 
 
 def _pad(lines: Sequence[list[str]], column: int) -> None:
-    """Pads one column: each run of adjacent lines that have it gets a separate width."""
+    """Pads one column: each run of adjacent lines that have this column gets a width of its own."""
     run: list[list[str]] = []
     for cells in lines:
         if len(cells) > column + 1:

@@ -28,7 +28,7 @@ __all__ = [
 Object = Mapping[str, Any]
 """A JSON object of the API."""
 Labels = Mapping[str, str]
-"""Labels, annotations, or another map of texts."""
+"""Labels, annotations, or another map of strings."""
 
 
 def text(value: object, absent: str = "") -> str:
@@ -65,7 +65,7 @@ def words(found: list[Any] | None) -> str:
 
 
 def join(found: list[Any] | None, absent: str = "<none>", between: str = ",") -> str:
-    """Returns a list's values in one line."""
+    """Returns a list's values on one line."""
     if not found:
         return absent
     written = map(text, found)
@@ -83,7 +83,7 @@ def time(stamp: str | None) -> str:
 
 
 def since(stamp: str | None) -> str:
-    """Returns the time elapsed since then."""
+    """Returns the time that has passed since a timestamp."""
     moment = timestamps.parse_time(stamp)
     if not isinstance(moment, datetime.datetime):
         return "<unknown>"
@@ -99,7 +99,7 @@ def pairs(found: Labels | None) -> list[str]:
 
 
 def labels(found: Labels | None) -> str:
-    """Returns a map of labels in one line, such as `app=web,tier=front`."""
+    """Returns a map of labels on one line, such as `app=web,tier=front`."""
     if not found:
         return "<none>"
     return ",".join(pairs(found))
@@ -112,11 +112,12 @@ def name_of(found: Object) -> str:
 
 
 def condition_cells(condition: Object, last_check: str) -> tuple[str, ...]:
-    """Returns the cells of a condition of a node or claim. `last_check` is the field that says when it was checked."""
+    """Returns the cells of a condition of a node or claim. `last_check` is the field that says when the condition was
+    checked."""
     kind, status, reason, message = values(condition, "type", "status", "reason", "message")
     checked = time(condition.get(last_check))
     changed = time(condition.get("lastTransitionTime"))
-    # As in kubectl, a blank ends all but the last.
+    # As in kubectl, all cells but the last end with a space.
     return f"{kind} ", f"{status} ", f"{checked} ", f"{changed} ", f"{reason} ", message
 
 
@@ -130,7 +131,7 @@ def controller(found: Object) -> Object | None:
 
 
 def controller_name(found: Object) -> str:
-    """Returns kind and name of the object's controller; empty if it has none."""
+    """Returns the kind and name of the object's controller; an empty string if it has none."""
     owner = controller(found)
     if not owner:
         return ""

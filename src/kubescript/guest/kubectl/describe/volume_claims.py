@@ -16,7 +16,7 @@ from kubescript.guest.sdk.objects import list_objects
 __all__ = ["claim_reads", "persistent_volume", "persistent_volume_claim"]
 
 _CONDITION_HEAD: Final = ("Type", "Status", "LastProbeTime", "LastTransitionTime", "Reason", "Message")
-# One of them is longer than its title, as in kubectl.
+# One of these lines is longer than its title, as in kubectl.
 _CONDITION_RULES: Final = ("----", "------", "-----------------", "------------------", "------", "-------")
 
 
@@ -27,7 +27,7 @@ def claim_reads(k8s: client.K8s, name: str, namespace: str) -> dict[str, Read]:
 
 def _read_users(k8s: client.K8s, name: str, namespace: str) -> list[str]:
     """Returns the names of the pods that mount a claim."""
-    # The API has no selector for them.
+    # The API has no selector for the pods that mount a claim.
     pods: list_objects.ListObject = k8s.coreV1().list_namespaced_pod(namespace)
     users = [pod["metadata"]["name"] for pod in pods if name in _claim_names(pod)]
     return list(map(texts.text, users))
@@ -79,7 +79,7 @@ def persistent_volume(about: Subject, out: Writer) -> None:
 
 
 def _claim(spec: Object) -> str:
-    """Returns the claim that a volume is bound to; empty if it is free."""
+    """Returns the claim that a volume is bound to; an empty string if it is free."""
     claim = spec.get("claimRef")
     if not claim:
         return ""
@@ -102,7 +102,7 @@ def _write_node_affinity(out: Writer, spec: Object) -> None:
 
 
 def _describe_expression(expression: Object) -> str:
-    """Returns a text such as `zone in [a, b]` or `gpu exists`."""
+    """Returns a string such as `zone in [a, b]` or `gpu exists`."""
     key, operator = texts.values(expression, "key", "operator")
     requirement = f"{key} {operator.lower()}"
     values = texts.join(expression.get("values"), "", ", ")

@@ -18,7 +18,7 @@ class Kind(NamedTuple):
 
     title: str
     fields: tuple[tuple[str, str, Any], ...]
-    """Each field's name, its JSON key, and the text for a missing value."""
+    """Each field's name, its JSON key, and the string for a missing value."""
 
 
 _READ_ONLY: Final = ("ReadOnly", "readOnly", False)
@@ -147,12 +147,12 @@ _EPHEMERAL: Final = "EphemeralVolume (an inline specification for a volume that 
 
 
 def volumes(out: Writer, found: list[Object] | None, space: str = "") -> None:
-    """Writes a pod's volumes, or with `space` a template's."""
+    """Writes a pod's volumes or, with `space`, those of a template."""
     if not found:
         out.field(f"{space}Volumes", "<none>")
         return
     out.title(f"{space}Volumes")
-    # As in kubectl, a template's volumes are indented by one blank more.
+    # As in kubectl, a template's volumes are indented by one more space.
     indent = " " if space else ""
     for volume in found:
         out.title(f"{indent}{volume.get('name', '')}", 1)
@@ -176,8 +176,8 @@ def source(out: Writer, volume: Object) -> None:
 
 
 def _write_unknown(out: Writer, volume: Object) -> None:
-    """Writes a kind of volume that this module does not contain."""
-    # The source of a PersistentVolume has no name: it stands beside fields of the volume's spec.
+    """Writes a volume of a kind that this module does not know."""
+    # The source of a PersistentVolume has no name: it is next to other fields of the volume's spec.
     if "name" not in volume:
         out.row("<unknown>", level=2)
         return
@@ -192,7 +192,7 @@ def _write_fields(out: Writer, kind: Kind, found: Object) -> None:
     """Writes the fields of a volume's source, in kubectl's order."""
     for name, key, absent in kind.fields:
         value = found.get(key)
-        # kubectl prints the reference as Go prints a struct.
+        # kubectl prints this reference as Go prints a struct.
         if key == "secretRef" and isinstance(value, dict):
             value = value.get("name")
         if key == "targetWWNs":
@@ -237,7 +237,7 @@ def _write_projected_object(out: Writer, title: str, found: Object | None) -> No
 
 
 def _write_downward(out: Writer, downward: Object) -> None:
-    """Writes which fields of the pod its files contain."""
+    """Writes which fields of the pod the volume's files contain."""
     out.field("Type", _DOWNWARD, 2)
     out.title("Items", 2)
     for item in downward.get("items") or ():
@@ -256,7 +256,7 @@ def _downward_field(item: Object) -> str:
 
 
 def _write_ephemeral(out: Writer, ephemeral: Object) -> None:
-    """Writes a volume with a claim that lives as long as the pod."""
+    """Writes a volume with a claim that exists as long as the pod."""
     out.field("Type", _EPHEMERAL, 2)
     template = ephemeral.get("volumeClaimTemplate")
     if template is None:
@@ -275,7 +275,7 @@ _WRITERS: Final = {
     "downwardAPI": _write_downward,
     "ephemeral": _write_ephemeral,
 }
-"""Kinds of volumes that need more than a list of fields, by their key."""
+"""The functions for kinds of volumes that need more than a list of fields, by the kind's JSON key."""
 
 
 # --- claims -----------------------------------------------------------------------------------------------------------
@@ -302,7 +302,7 @@ def phase(metadata: Object, status: Object) -> Any:
 
 
 def _write_volume(out: Writer, found: Object, level: int) -> None:
-    """Writes the volume of a claim, and the claim's labels."""
+    """Writes which volume a claim is bound to, and the claim's labels."""
     metadata = found.get("metadata") or {}
     spec = found.get("spec") or {}
     out.field("Volume", spec.get("volumeName"), level)
@@ -310,12 +310,12 @@ def _write_volume(out: Writer, found: Object, level: int) -> None:
 
 
 def _write_capacity(out: Writer, found: Object, level: int) -> None:
-    """Writes what a claim has got, and what it is filled with."""
+    """Writes the capacity that a claim has received, and the source of its data."""
     spec = found.get("spec") or {}
     status = found.get("status") or {}
     capacity = ""
     modes = ""
-    # An unbound claim has neither.
+    # An unbound claim has neither a capacity nor access modes.
     if spec.get("volumeName"):
         amounts = status.get("capacity") or {}
         capacity = amounts.get("storage", "0")

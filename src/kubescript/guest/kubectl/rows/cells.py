@@ -28,8 +28,8 @@ __all__ = [
 
 NONE: Final = "<none>"
 UNSET: Final = "<unset>"
-# Attack: a CRD's column, an event or a condition has text that ends the line and adds a fake row for another object.
-# The host removes other control characters, and turns the last three into line ends.
+# Attack: the text of a CRD's column, an event or a condition ends the line and adds a fake row for another object. The
+# host removes other control characters, and turns the last three into line ends.
 _NO_LINE: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
 _BETA_CLASS: Final = "volume.beta.kubernetes.io/storage-class"
 _MODES: Final = {"ReadWriteOnce": "RWO", "ReadOnlyMany": "ROX", "ReadWriteMany": "RWX", "ReadWriteOncePod": "RWOP"}
@@ -52,16 +52,16 @@ def at(data: Any, path: str, default: Any = None) -> Any:
 
 
 def elements(data: Any, path: str) -> list[Any]:
-    """Returns the list at a path; empty if there is none."""
+    """Returns the list at a path; an empty list if there is none."""
     found = at(data, path)
-    # A file may contain any value in place of a list.
+    # A snapshot's file may contain any value in place of a list.
     if not isinstance(found, list):
         return []
     return found
 
 
 def line(text: object) -> str:
-    """Returns a cluster's text as part of one line."""
+    """Returns a text from the cluster in a form that fits on one line."""
     return _NO_LINE.sub(" ", str(text))
 
 
@@ -69,7 +69,7 @@ def since(moment: Any) -> str:
     """Returns the time since a moment in kubectl's format."""
     elapsed = ages.age(moment)
     seconds = int(elapsed.total_seconds())
-    # As in kubectl: clocks differ, so a second in the future is now.
+    # As in kubectl: clocks differ, so a moment one second in the future counts as now.
     if seconds < -1:
         return "<invalid>"
     if seconds < 0:
@@ -96,9 +96,9 @@ def access_modes(modes: Any) -> str:
 
 
 def storage_class(obj: Any) -> str:
-    """Returns the storage class of a claim or volume; empty if it has none."""
+    """Returns the storage class of a claim or volume; an empty string if it has none."""
     annotations = at(obj, "metadata.annotations", {})
-    # As in kubectl, the annotation comes first: it is what the field was before it was stable.
+    # As in kubectl, the annotation takes precedence: it is what the field was before it became stable.
     name = annotations.get(_BETA_CLASS, at(obj, "spec.storageClassName", ""))
     return str(name)
 
@@ -121,7 +121,7 @@ def labels(found: Any) -> str:
 
 
 def selector(found: Any) -> str:
-    """Returns a label selector in the syntax of queries; empty if it has no requirements."""
+    """Returns a label selector in the syntax of queries; an empty string if it has no requirements."""
     labels = at(found, "matchLabels", {})
     expressions = elements(found, "matchExpressions")
     requirements = [(key, f"{key}={value}") for key, value in labels.items()]

@@ -1,5 +1,5 @@
 """Prints objects as rows where no API server does, because snapshots contain no tables. 20 kinds have kubectl's
-columns, custom resources those of their definition, all others name and age."""
+columns, custom resources have those of their definition, and all others have name and age."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Json = dict[str, Any]
 
 
 class Column(NamedTuple):
-    """A column; a wide one is left out of kubectl's default table."""
+    """A column. Wide columns are left out of kubectl's default table."""
 
     name: str
     wide: bool = False
@@ -88,16 +88,16 @@ _PRINTERS: Final[Mapping[str, Printer]] = {
     "V1ClusterRole": _printer("Name,Created At", object_cells.of_role),
     "V1ClusterRoleBinding": _printer("Name,Role,Age,Users*,Groups*,ServiceAccounts*", object_cells.of_binding),
 }
-"""Printers by model. All other kinds, such as ServiceAccounts, have name and age."""
+"""Printers by model. All other kinds, such as ServiceAccount, have the columns name and age."""
 
 
 def of_model(model: str) -> Printer:
-    """Returns a built-in kind's printer; name and age for an unknown model."""
+    """Returns a built-in kind's printer; for an unknown model, the printer of name and age."""
     return _PRINTERS.get(model, _ANY)
 
 
 def of_objects(objects: Sequence[Json]) -> Printer:
-    """Returns the printer for custom resources without their definition; it shows a condition Ready if any object has
+    """Returns the printer for custom resources without their definition; it shows the condition Ready if any object has
     it."""
     if any(map(_has_ready, objects)):
         return _WITH_READY
@@ -108,7 +108,7 @@ def _has_ready(obj: Json) -> bool:
     try:
         return bool(cells.condition(obj, "Ready"))
     except (AttributeError, TypeError):
-        # A file may contain any value as a condition.
+        # A snapshot's file may contain any value as a condition.
         return False
 
 
@@ -129,7 +129,7 @@ def of_definition(definition: Json, version: str) -> Printer:
 
 
 def _find_version(definition: Json, version: str) -> Json:
-    """Returns a version of a definition; empty if there is none of this name."""
+    """Returns the version of a definition that has this name; an empty map if there is none."""
     for each in cells.elements(definition, "spec.versions"):
         if each.get("name") == version:
             return each  # type: ignore[no-any-return]
@@ -137,7 +137,7 @@ def _find_version(definition: Json, version: str) -> Json:
 
 
 def _custom_column(column: Json) -> Column:
-    # As in kubectl, a column of any lower priority is printed in wide tables only.
+    # As in kubectl, a column with a priority other than 0, the highest, is printed only in wide tables.
     is_wide = bool(column.get("priority"))
     return Column(str(column.get("name")), is_wide)
 
@@ -154,7 +154,7 @@ def _custom_cell(obj: Json, column: Json) -> Any:
         return cells.since(value)
     if kind == "string" and not isinstance(value, str):
         return lazy_json.encode(value).decode()
-    # type() instead of isinstance(), because a boolean is not a number.
+    # type() instead of isinstance(), because a boolean must not count as a number.
     if type(value) not in _TYPES.get(str(kind), (str,)):
         return None
     return value
@@ -168,7 +168,7 @@ _STEP: Final = re.compile(
     r"""\.(?P<key>(?:[\w/-]|\\.)+)|\[(?:'(?P<quoted>[^']*)'|(?P<index>-?\d+|\*)"""
     r"""|\?\(@\.(?P<field>\w+)\s*==\s*["'](?P<text>[^"']*)["']\))\]"""
 )
-# A longer path is cut, since each step is looked up in each object.
+# A path with more characters is cut, since each step is looked up in each object.
 _LONGEST_PATH: Final = 500
 
 

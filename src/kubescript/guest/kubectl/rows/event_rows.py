@@ -1,4 +1,4 @@
-"""Sorts the rows of events for a reader who looks for a fault, and counts how often each fault occurred."""
+"""Sorts the rows of events for a reader who is looking for a fault, and counts how often each fault occurred."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def warnings(found: Listing) -> Counter[str]:
 
 
 def _find_column(found: Listing, title: str) -> int:
-    """Returns a column's index; one after all cells if there is no such column."""
+    """Returns a column's index; an index after all cells if there is no such column."""
     titles = [column.name for column in found.columns]
     if title not in titles:
         return len(titles)

@@ -34,7 +34,7 @@ def node_troubles(nodes: Iterable[Object]) -> list[str]:
 
 
 def _node_words(node: Object) -> list[str]:
-    """Returns a node's problems; empty if it has none."""
+    """Returns a node's problems; an empty list if it has none."""
     true = _true_conditions(node)
     words = []
     if "Ready" not in true:
@@ -51,7 +51,7 @@ def pod_state(pod: Object) -> str:
     """Returns the state as in kubectl's STATUS column, but NotReady for a running pod that is not ready."""
     data = lazy_json.whole(base_view.unwrap(pod))
     state = pod_cells.status(data)
-    # kubectl's STATUS does not tell this; its column READY does.
+    # kubectl's column STATUS does not show this; its column READY does.
     if state == "Running" and not is_ready(pod):
         return "NotReady"
     return state

@@ -43,11 +43,11 @@ class Scope(NamedTuple):
 
     @property
     def single(self) -> bool:
-        """Whether it is a single object; one name in all namespaces may match several."""
+        """Whether a single object is requested; one name in all namespaces may match several objects."""
         return self.name is not None and not self.every_namespace
 
     def call(self, accept: Accept, *query: Parameter) -> Call:
-        """Returns the request for them."""
+        """Returns the request for the objects."""
         if self.single:
             path = self.kind.path(self.namespace, self.name)
             return Call("GET", path, query, accept=accept)
@@ -65,7 +65,7 @@ class Scope(NamedTuple):
 
 
 class Row(NamedTuple):
-    """One object; name and namespace are empty if they were not requested."""
+    """One object's row. Name and namespace are empty if they were not requested."""
 
     name: str
     namespace: str
@@ -84,7 +84,7 @@ class Listing(NamedTuple):
     columns: list[Column]
     rows: list[Row]
     metadata_rule: str = ""
-    """The policy's rule that serves this kind without its data; empty if it is served in full."""
+    """The policy's rule by which this kind is served without its data; empty if it is served in full."""
 
 
 class _Column(msgspec.Struct):
@@ -133,10 +133,10 @@ def read(k8s: client.K8s, scope: Scope, *, named: bool) -> Listing:
 
 
 def _split(k8s: client.K8s, scope: Scope) -> list[str]:
-    """Returns the namespaces for listing a large kind one by one; empty if a single list is as fast."""
+    """Returns the namespaces in which to list a large kind one by one; an empty list if a single request is as fast."""
     # A Table contains namespaces only together with every object's metadata, which takes the API server as long to
-    # write as the objects: 3.0 s for 5,000 pods, and 0.2 s without. When the rows are printed here, the columns depend
-    # on the objects of all namespaces together.
+    # write as the objects: 3.0 s for 5,000 pods, and 0.2 s without metadata. When the rows are printed here, the
+    # columns depend on the objects of all namespaces together.
     if scope.selector or scope.name or not scope.kind.model:
         return []
     try:
@@ -153,9 +153,10 @@ def _split(k8s: client.K8s, scope: Scope) -> list[str]:
 
 
 def _is_large(k8s: client.K8s, scope: Scope) -> bool:
-    """Says whether there are so many objects that one list is slow. The first page tells how many there are."""
+    """Says whether there are so many objects that a single list is slow. The first page tells how many there are."""
     first, reply = k8s._session.fetch(scope.call("names", ("limit", "1")), schemas.OBJECT)
-    # A snapshot of only some namespaces warns about it, and rejects requests for the others.
+    # A snapshot of only some namespaces has a warning about this in its answers, and rejects requests for other
+    # namespaces.
     if "warning" in reply.headers:
         return False
     remaining = first.metadata.get("remainingItemCount") or 0
@@ -180,7 +181,7 @@ def _read_list(k8s: client.K8s, scope: Scope, *, named: bool) -> Listing:
 
 def strip(view: Any) -> dict[str, Any]:
     """Returns a view's plain data."""
-    # Masks in it are only shown, never compared, so the answer needs no note about them.
+    # Masks in the data are only shown, never compared, so the answer needs no note about them.
     data = base_view.unwrap(view)
     found: dict[str, Any] = lazy_json.whole(data)
     return found
@@ -209,13 +210,13 @@ def _print_row(printer: Printer, obj: dict[str, Any]) -> Row:
     try:
         found = printer.cells(obj)
     except (AttributeError, KeyError, TypeError, ValueError):
-        # A file may contain any value under a kind's name. The other rows are still worth reading.
+        # A snapshot's file may contain any value under a kind's name. The other rows are still worth reading.
         found = [name if column.name == "Name" else None for column in printer.columns]
     return Row(name, namespace, found)
 
 
 def _find_printer(k8s: client.K8s, kind: Kind, objects: list[dict[str, Any]], metadata_rule: str) -> Printer:
-    """Returns the printer of a kind; one for name and age if only the metadata of its objects is served."""
+    """Returns the printer of a kind; the printer of name and age if only the metadata of its objects is served."""
     if not kind.model:
         return _read_printer(k8s, kind) or columns.of_objects(objects)
     if metadata_rule:

@@ -23,7 +23,7 @@ __all__ = [
 ]
 
 Json = dict[str, Any]
-# As in kubectl: further hosts are only counted.
+# How many hosts are shown. As in kubectl, further ones are only counted.
 _MOST_HOSTS: Final = 3
 
 
@@ -107,7 +107,7 @@ def of_claim(obj: Json) -> list[Any]:
     volume = cells.at(obj, "spec.volumeName", "")
     capacity = ""
     modes = ""
-    # An unbound claim has neither.
+    # An unbound claim has neither a capacity nor access modes.
     if volume:
         capacity = cells.at(obj, "status.capacity.storage", "0")
         modes = cells.access_modes(cells.elements(obj, "status.accessModes"))
@@ -141,7 +141,7 @@ def of_service(obj: Json) -> list[Any]:
 
 def of_ingress(obj: Json) -> list[Any]:
     """Returns the cells of an Ingress."""
-    # An Ingress does not say its ports. kubectl prints the usual ones.
+    # An Ingress does not state its ports; kubectl prints the usual ones.
     has_tls = bool(cells.elements(obj, "spec.tls"))
     return [
         cells.name(obj),
@@ -199,7 +199,7 @@ def of_binding(obj: Json) -> list[Any]:
 
 
 def _subject_names(subjects: list[Json], kind: str) -> str:
-    """Returns the names of the users, or of the groups, of a binding."""
+    """Returns the names of a binding's subjects of one kind, such as its users or its groups."""
     names = [each["name"] for each in subjects if each.get("kind") == kind]
     return ", ".join(names)
 
@@ -213,7 +213,7 @@ def _phase(obj: Json) -> str:
 
 
 def _claim(volume: Json) -> str:
-    """Returns the claim that a volume is bound to; empty if it is free."""
+    """Returns the claim that a volume is bound to; an empty string if it is free."""
     claim = cells.at(volume, "spec.claimRef")
     if not claim:
         return ""
@@ -221,7 +221,7 @@ def _claim(volume: Json) -> str:
 
 
 def _node_state(node: Json) -> str:
-    """Returns whether a node is ready, and whether it takes new pods."""
+    """Returns whether a node is ready, and whether it accepts new pods."""
     ready = cells.condition(node, "Ready")
     state = "NotReady"
     if ready == "True":
@@ -260,13 +260,13 @@ def _external(service: Json) -> str:
     addresses = cells.elements(service, "spec.externalIPs")
     if kind == "LoadBalancer":
         addresses = [*_balancers(service), *addresses]
-        # A load balancer without an address is still being made.
+        # A load balancer without an address is still being created.
         return ",".join(addresses) or "<pending>"
     return ",".join(addresses) or cells.NONE
 
 
 def _port(port: Json) -> str:
-    """Returns a port such as `80/TCP`, with its node port `80:30080/TCP`."""
+    """Returns a port such as `80/TCP` or, with a node port, `80:30080/TCP`."""
     number = f"{port.get('port')}"
     node_port = port.get("nodePort")
     if node_port:

@@ -1,4 +1,5 @@
-"""kubectl's row for a pod. A pod's STATUS is not its phase, but the reason why it is not ready."""
+"""kubectl's row for a pod. A pod's STATUS is not simply its phase: if there is a reason why the pod is not ready, that
+is shown."""
 
 from __future__ import annotations
 
@@ -21,7 +22,7 @@ class _Containers(NamedTuple):
     last_restart: str
     """When a container that was restarted last ended; empty if none was."""
     stuck: bool = False
-    """Whether an init container keeps the others from starting."""
+    """Whether an init container keeps the main containers from starting."""
 
 
 def cells_of(pod: Json) -> list[Any]:
@@ -77,7 +78,7 @@ def _gates(pod: Json) -> str:
 
 
 def _explain_end(pod: Json, reason: str) -> str:
-    """Returns the reason, or the word for a pod that is being deleted."""
+    """Returns the reason; for a pod that is being deleted, the word for that."""
     if cells.at(pod, "metadata.deletionTimestamp") is None:
         return reason
     if cells.at(pod, "status.reason") == "NodeLost":
@@ -88,7 +89,7 @@ def _explain_end(pod: Json, reason: str) -> str:
 
 
 def _summarize(pod: Json) -> _Containers:
-    """Returns the summary of a pod's containers, with the reason of the first that explains its state."""
+    """Returns the summary of a pod's containers, with the reason of the first one that explains the pod's state."""
     before = _read_init_containers(pod, _pod_reason(pod))
     # A restarted init container of a pod that was initialized before does not explain its state.
     if before.stuck and cells.condition(pod, "Initialized") != "True":
@@ -113,8 +114,8 @@ def _sidecars(pod: Json) -> set[str]:
 
 
 def _read_init_containers(pod: Json, reason: str) -> _Containers:
-    """Reads the init containers up to the first that has not succeeded. Counts all restarts if one is stuck, or else
-    those of sidecars."""
+    """Reads the init containers up to the first that has not succeeded. Counts all restarts if an init container is
+    stuck, or else only those of sidecars."""
     sidecars = _sidecars(pod)
     seen: list[Json] = []
     ready = 0
@@ -133,12 +134,12 @@ def _read_init_containers(pod: Json, reason: str) -> _Containers:
 
 
 def _explain_init(container: Json) -> str:
-    """Returns why an init container waits or failed; empty while it runs."""
+    """Returns why an init container is waiting or has failed; an empty string while it is running."""
     ended = cells.at(container, "state.terminated")
     if ended is not None:
         return _termination_reason(ended)
     waiting = cells.at(container, "state.waiting.reason", "")
-    # A container with this reason waits for those before it.
+    # A container with this reason is waiting for the containers before it.
     if waiting == "PodInitializing":
         return ""
     return str(waiting)
@@ -191,13 +192,13 @@ def _beside_completed(pod: Json, failure: str, *, running: bool) -> str:
 
 
 def _count_restarts(statuses: list[Json]) -> int:
-    """Returns how often the containers were restarted, all together."""
+    """Returns how often the containers were restarted in total."""
     return sum(each.get("restartCount", 0) for each in statuses)
 
 
 def _find_last_end(statuses: list[Json]) -> str:
-    """Returns when one of the containers ended for the last time; empty if none was restarted."""
+    """Returns when one of the containers ended for the last time; an empty string if none was restarted."""
     ends = [cells.at(each, "lastState.terminated.finishedAt", "") for each in statuses]
     stamps = map(str, ends)
-    # RFC 3339 texts in UTC sort chronologically.
+    # RFC 3339 timestamps in UTC sort chronologically as strings.
     return max(stamps, default="")

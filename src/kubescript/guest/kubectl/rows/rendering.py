@@ -20,7 +20,7 @@ _MOST: Final = 200
 _LINE_END: Final = re.compile(r"[\f\n\r]")
 _WORD: Final = re.compile(r"[^\W_]+")
 _UNSAID: Final = (None, "", cells.NONE, cells.UNSET)
-# Wide columns that few questions need, and a reader of JSON would pay for. `output="wide"` includes them.
+# Wide columns that few questions need, but that a reader of JSON would pay for. `output="wide"` includes them.
 _LEFT_OUT: Final = frozenset(
     {
         *("Containers", "Container-Runtime", "First Seen", "IP", "Nominated Node", "OS-Image", "Readiness Gates"),
@@ -90,7 +90,7 @@ def _json_key(title: str) -> str:
 
 
 def _print_cell(value: Any) -> str:
-    """Returns a cell as kubectl prints it, with the first line only."""
+    """Returns the first line of a cell as kubectl prints it."""
     if value is None:
         return ""
     text = str(value)

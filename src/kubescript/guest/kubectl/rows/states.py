@@ -38,7 +38,7 @@ class _Rule(NamedTuple):
 
 
 def choose(found: Listing, model: str, limit: int) -> Choice:
-    """Returns all rows in order; if there are more than `limit`, the unhealthy ones first."""
+    """Returns all rows in order; if there are more than `limit`, chooses the unhealthy ones first."""
     if len(found.rows) <= limit:
         return Choice(found.rows, [])
     marks = _mark_broken(found, model)
@@ -57,8 +57,8 @@ def choose(found: Listing, model: str, limit: int) -> Choice:
 
 
 def _mark_broken(found: Listing, model: str) -> list[bool] | None:
-    """Returns whether each row is unhealthy; None if the columns do not show it."""
-    # Of two columns with one title, the first counts: a CRD may repeat a title.
+    """Returns for each row whether it is unhealthy; None if the columns do not show it."""
+    # If two columns have the same title, which a CRD may cause, the first one counts.
     titles: dict[str, int] = {}
     for place, column in enumerate(found.columns):
         titles.setdefault(column.name, place)
@@ -79,7 +79,7 @@ def _cells_by_title(row: Row, titles: Mapping[str, int]) -> Cells:
 
 
 def _mark_rare(rows: Sequence[Cells]) -> list[bool]:
-    """Returns whether each row has another state than most."""
+    """Returns for each row whether its state differs from the most common one."""
     states = [str(row["Status"]) for row in rows]
     [(usual, _)] = Counter(states).most_common(1)
     return [state != usual for state in states]
@@ -111,7 +111,7 @@ def _is_below_desired(row: Cells) -> bool:
 
 
 def _other_than(*states: str) -> _Rule:
-    """Returns the rule of a kind of which these states are healthy."""
+    """Returns the rule of a kind for which these states are healthy."""
 
     def is_other(row: Cells) -> bool:
         return row["Status"] not in states

@@ -21,7 +21,7 @@ __all__ = [
 Json = dict[str, Any]
 _UNKNOWN: Final = "<unknown>"
 _JOB_STATES: Final = ("Suspended", "FailureTarget", "SuccessCriteriaMet")
-# As in kubectl: further metrics are only counted.
+# How many metrics are shown. As in kubectl, further ones are only counted.
 _MOST_METRICS: Final = 2
 _METRICS: Final = {
     "External": "external",
@@ -30,7 +30,7 @@ _METRICS: Final = {
     "Resource": "resource",
     "ContainerResource": "containerResource",
 }
-"""Metric type → the field that describes it."""
+"""Maps a metric's type to the field that describes it."""
 
 
 def of_deployment(obj: Json) -> list[Any]:
@@ -169,7 +169,7 @@ def _completions(job: Json) -> str:
     wanted = cells.at(job, "spec.completions")
     if wanted is not None:
         return f"{succeeded}/{wanted}"
-    # A job with a work queue: one pod's success is enough, and several may run.
+    # The job has a work queue: one pod's success is enough, and several pods may run.
     parallel = cells.at(job, "spec.parallelism", 0)
     if parallel > 1:
         return f"{succeeded}/1 of {parallel}"
@@ -177,7 +177,7 @@ def _completions(job: Json) -> str:
 
 
 def _duration(job: Json) -> str:
-    """Returns how long a job has run; empty if it has not begun."""
+    """Returns how long a job has been running or took; an empty string if it has not begun."""
     start = timestamps.parse_time(cells.at(job, "status.startTime"))
     end = timestamps.parse_time(cells.at(job, "status.completionTime"))
     if not isinstance(start, datetime.datetime):
@@ -199,7 +199,7 @@ def _targets(autoscaler: Json) -> str:
     current = cells.elements(autoscaler, "status.currentMetrics")
     found = []
     for position, metric in enumerate(metrics):
-        # The controller reports metrics in the order of the spec. A new autoscaler has none.
+        # The controller reports metrics in the order of the spec. A new autoscaler has no metrics yet.
         own = current[position] if position < len(current) else {}
         found.append(_describe_metric(metric, own))
     text = ", ".join(found[:_MOST_METRICS])

@@ -1,4 +1,4 @@
-"""Owns the relay between the SDK and the transport, which runs several functions of a script side by side and makes
+"""Provides the relay between the SDK and the transport, which runs several functions of a script side by side and makes
 their calls together.
 
 Each function runs once, in its own greenlet. At an API call it stops. When all have stopped or ended, the relay makes
@@ -26,7 +26,7 @@ Task = Callable[[], Any]
 Outcome = tuple[Any, Exception | None]
 """A task's return value, or the exception that it raises."""
 
-# Bytes for the calls of one BATCH frame; one KiB of its cap is left for the rest of the frame.
+# How many bytes the calls of one BATCH frame may have; one KiB of the frame's cap is left for the rest of it.
 _ROOM: Final = protocol.CAPS[protocol.FrameType.BATCH] - protocol.KIB
 _WAIT_IN_VAIN: Final = "futures wait for each other, or for themselves"
 
@@ -35,7 +35,7 @@ class Sends:
     """The base of SDK objects that make API calls when they are called."""
 
     takes_body = False
-    """Whether it has a parameter for an object; a dict argument may then be that object."""
+    """Whether the call has a parameter for an object; a dict argument may then be that object."""
 
 
 class Arriving(Protocol):
@@ -48,7 +48,7 @@ class Arriving(Protocol):
 class _Ended(BaseException):
     """Ends a task."""
 
-    # GreenletExit would not do: a script could raise it in another task, where it does not count as an error.
+    # GreenletExit would not be suitable: a script could raise it in another task, where it does not count as an error.
 
 
 class Work:
@@ -57,7 +57,7 @@ class Work:
     def __init__(self, task: Task) -> None:
         self.task = task
         self.calls: Sequence[Call] | None = ()
-        """The calls that it waits for; empty while it waits for another task, None when it has ended."""
+        """The calls that the task is waiting for; empty while it waits for another task, None when it has ended."""
         self.outcome: Outcome = (None, None)
         self._greenlet = greenlet.greenlet(self._run)
         # Settings such as those of `decimal` belong to the script, so each greenlet begins with a copy of them.
@@ -68,11 +68,11 @@ class Work:
         if self._greenlet:
             self.calls = self._greenlet.switch(list(exchanges))
         else:
-            # A greenlet is false before its first switch, which starts the task without an argument.
+            # A greenlet is false before its first switch, which starts the task without arguments.
             self.calls = self._greenlet.switch()
 
     def fail(self, error: Exception) -> None:
-        """Raises `error` at the point where the task waits."""
+        """Raises `error` at the point where the task is waiting."""
         self.calls = self._greenlet.throw(error)
 
     def end(self) -> None:
@@ -106,7 +106,7 @@ class Relay:
             arriving.settle()
 
     def call(self, call: Call) -> transport.Exchange:
-        """Makes the call; in a task, together with those of the other tasks."""
+        """Makes the call; in a task, makes it together with the calls of the other tasks."""
         # Discovery is made at once: the SDK needs it to find out which call the script means.
         if _is_discovery(call):
             return self._below.call(call)
@@ -130,13 +130,13 @@ class Relay:
             while waiting := [each for each in works if each.calls is not None]:
                 self._round(waiting)
         finally:
-            # When `check` or a callback raises, tasks are still waiting.
+            # If `check` or a callback has raised an exception, tasks are still waiting.
             for each in works:
                 each.end()
         return [each.outcome for each in works]
 
     def _round(self, waiting: Sequence[Work]) -> None:
-        """Makes the calls that tasks wait for, and lets each task go on."""
+        """Makes the calls that tasks are waiting for, and lets each task go on."""
         calls: list[Call] = []
         for each in waiting:
             calls.extend(each.calls or ())
@@ -163,7 +163,8 @@ class Relay:
         return self._batches(calls)
 
     def _batches(self, calls: Sequence[Call]) -> Iterator[transport.Exchange]:
-        """Sends the calls in as few frames as they fit in. Of several calls, those beyond the budget are not sent."""
+        """Sends the calls in as few frames as possible. If there are several calls, those beyond the budget are not
+        sent."""
         # A single call is always sent, so that the host itself refuses it.
         limit = 1 if len(calls) == 1 else max(0, self._below.left.api_calls)
         for some in _portions(calls[:limit]):
@@ -213,7 +214,7 @@ def _portions(calls: Sequence[Call]) -> Iterator[list[Call]]:
     some: list[Call] = []
     size = 0
     for call in calls:
-        # One byte more, for the comma between two calls.
+        # One byte is added for the comma between two calls.
         own = len(msgspec.json.encode(call)) + 1
         full = len(some) == protocol.MAX_BATCH or size + own > _ROOM
         if some and (full or call.stream or some[-1].stream):

@@ -18,7 +18,8 @@ from kubescript.wire.exchanges import Call
 __all__ = ["bind", "path_segments", "selector_text"]
 ContentType = Literal["json", "json-patch", "merge-patch", "strategic-merge-patch", "apply-patch"]
 
-# Options of the official client that change nothing about the answer's data: the host limits the time of each call.
+# Options of the official client that do not change the answer's data. One of them is a timeout: the host itself limits
+# the time of each call.
 _IGNORED: Final = frozenset({"_request_timeout", "_return_http_data_only", "pretty", "_check_return_type"})
 _HARMLESS_DEFAULTS: Final = {"async_req": (None, False), "_preload_content": (None, True), "watch": (None, False)}
 _REFUSED: Final = {
@@ -59,7 +60,7 @@ _METHODS: Final = frozenset({"GET", "POST", "PUT", "PATCH", "DELETE"})
 def bind(
     operation: operations.Operation, args: Sequence[Any], kwargs: Mapping[str, Any], *, watch: bool = False
 ) -> Call:
-    """Returns the request for one method call. Raises TypeError that names the right parameters."""
+    """Returns the request for one method call. Raises TypeError, which names the right parameters."""
     values = _assign(operation, args, dict(kwargs))
     media = values.pop("_content_type", None)
     _require(operation, values)
@@ -88,7 +89,7 @@ def _verb(operation: operations.Operation) -> Any:
 def _assign(operation: operations.Operation, args: Sequence[Any], kwargs: dict[str, Any]) -> dict[str, Any]:
     """Returns the given values by their official parameter names."""
     # Optional arguments must be named: the next parameter by position is `pretty`, and a selector passed there would be
-    # a filter that does not filter.
+    # a filter without effect.
     if len(args) > operation.required:
         raise TypeError(_nameless(operation, args[operation.required :]))
     values: dict[str, Any] = dict(zip(operation.parameters, args, strict=False))
@@ -100,7 +101,7 @@ def _assign(operation: operations.Operation, args: Sequence[Any], kwargs: dict[s
             name: str | None = given
         else:
             name = spellings.get(names.fold(given))
-        # A selector that is dropped silently would also be a filter that does not filter.
+        # A selector that is dropped silently would also be a filter without effect.
         if name is None:
             raise TypeError(_unknown(operation, given))
         if name in values:
@@ -122,7 +123,7 @@ def _nameless(operation: operations.Operation, extra: Sequence[Any]) -> str:
     if not known:
         instead = "name the others"
     elif isinstance(first, str):
-        # A text is never a body.
+        # A string is never a body.
         meant = "name" if known == ["body"] else known[0]
         instead = f"write {meant}={first!r}"
     else:
@@ -158,7 +159,8 @@ def _unknown(operation: operations.Operation, given: str) -> str:
     about_namespace = "namespace" in (folded, meant)
     if not about_namespace or "namespace" in operation.parameters:
         return f"{_title(operation)} has no parameter {given!r}; {near}"
-    # list_pod_for_all_namespaces and list_namespaced_pod are two methods: a namespace selects the other one.
+    # list_pod_for_all_namespaces and list_namespaced_pod are two methods: whoever passes a namespace means the other
+    # one.
     kind_name = operation.name.replace("_for_all_namespaces", "")
     other = kind_name.replace("list_", "list_namespaced_")
     if other in operations.operations(operation.api):
@@ -205,7 +207,7 @@ def path_segments(operation: operations.Operation, values: Mapping[str, Any]) ->
 
 
 def _hint(operation: operations.Operation, name: str) -> str:
-    """Returns how to read all namespaces, when `name` is the namespace; else an empty text."""
+    """Returns how to read all namespaces, when `name` is the namespace; else an empty string."""
     if name != "namespace":
         return ""
     # Operations of the dynamic client have names such as "Pod.get", and their namespace is optional.
@@ -238,7 +240,7 @@ def _query(operation: operations.Operation, values: Mapping[str, Any]) -> tuple[
 
 
 def _text(operation: operations.Operation, name: str, kind: str, value: Any) -> str:
-    """Returns one query value as text."""
+    """Returns one query value as a string."""
     if isinstance(value, bool):
         value = "true" if value else "false"
     if isinstance(value, quantity_number.Quantity):
@@ -254,7 +256,7 @@ def _text(operation: operations.Operation, name: str, kind: str, value: Any) -> 
 
 
 def _is_text_of(kind: str, value: str) -> bool:
-    """Says whether a text is a value of a parameter's type."""
+    """Says whether a string is a value of a parameter's type."""
     if kind in ("str", "object"):
         return True
     if kind == "int" and value.isdigit():
@@ -303,7 +305,7 @@ def selector_text(value: Any) -> Any:
 def _selector_terms(selector: Mapping[str, Any]) -> Iterator[str]:
     """Yields the terms of a map of labels, or of a LabelSelector as objects have it."""
     for key, wanted in selector.items():
-        # Folded, since Python's objects have `match_labels`.
+        # The key is folded, since Python's objects have `match_labels`.
         match names.fold(str(key)):
             case "matchlabels" if isinstance(wanted, Mapping):
                 yield from _selector_terms(wanted)
@@ -314,7 +316,7 @@ def _selector_terms(selector: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _selector_term(key: str, wanted: Any) -> str:
-    """Returns the term for one label: None asks for its presence, a sequence for one of its values."""
+    """Returns the term for one label: None asks for the label's presence, a sequence for one of the values."""
     if wanted is None:
         return str(key)
     if isinstance(wanted, list | tuple | set | frozenset):

@@ -1,4 +1,4 @@
-"""Owns futures: `async_req=True` of a method, and the part of `concurrent.futures` that scripts use.
+"""Provides futures: those of methods with `async_req=True`, and the part of `concurrent.futures` that scripts use.
 
 There are no threads. Submitted tasks run when the script waits for any of them, or when it ends. Then all of them run
 side by side, and their API calls are made at the same time (see batching.py).
@@ -95,7 +95,7 @@ class Future:
     def _await_outcome(self) -> batching.Outcome:
         if self._outcome is None:
             complete(self._link)
-        # The future may be running in another greenlet already, beside the task that waits for it.
+        # The future's task may already be running in another greenlet, beside the task that waits for it.
         while self._outcome is None:
             self._link.pause()
         return self._outcome
@@ -145,7 +145,7 @@ class Executor:
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future:
         """Submit fn(*args, **kwargs)."""
-        # `partial` refuses here, at the script's own line, a value that cannot be called.
+        # Here already, at the script's own line, `partial` rejects a value that cannot be called.
         task = functools.partial(fn, *args, **kwargs)
         return later(self._link, task)
 
@@ -153,7 +153,7 @@ class Executor:
         self, fn: Callable[..., Any], *iterables: Iterable[Any], timeout: float | None = None, chunksize: int = 1
     ) -> Iterator[Any]:
         """The values of fn, in order. A task's exception is raised when its turn comes."""
-        # All are submitted before the first result is read, so that their calls are made together.
+        # All tasks are submitted before the first result is read, so that their calls are made together.
         arguments = zip(*iterables, strict=False)
         futures = [self.submit(fn, *each) for each in arguments]
         return (future.result() for future in futures)
@@ -170,8 +170,8 @@ class Executor:
 
 
 def _as_completed(fs: Iterable[Future] | Mapping[Future, Any], timeout: float | None = None) -> Iterator[Future]:
-    """Yields the futures in the order given, each of them done."""
-    # All tasks run side by side, so the first of the list is done as early as any other.
+    """Yields the futures in the given order, each of them done."""
+    # All tasks run side by side, so the first one in the list is done as early as any other.
     for future in list(fs):
         future.wait()
         yield future

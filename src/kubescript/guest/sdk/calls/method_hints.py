@@ -1,5 +1,5 @@
-"""Owns the hints for methods and clients that do not exist, such as `get_pod`, `listPods` or `batchV1beta1`. client.py
-puts them into its AttributeErrors.
+"""Provides the hints for methods and clients that do not exist, such as `get_pod`, `listPods` or `batchV1beta1`.
+client.py puts them into its AttributeErrors.
 
 Meaning comes before spelling: synonyms of the verb and the kind's plural are tried first, then the nearest name.
 """
@@ -31,8 +31,8 @@ _VERSION: Final = re.compile(r"v\d+(?:(?:alpha|beta)\d+)?(?:api)?$")
 
 
 def missing_method(api: str, name: str) -> str:
-    """Returns the error for a method that a class does not have. It names the method of this class that is meant, else
-    the class that has it, else the nearest names."""
+    """Returns the error for a method that a class does not have. The error names the method of this class that is
+    meant, or else the class that has it, or else the nearest names."""
     head = f"{api} has no {name!r}"
     if name == "api_client":
         return f"{head}; json.dumps(obj) and obj.to_dict() give plain data, k8s.get('pods') reads any kind"
@@ -49,7 +49,7 @@ def missing_method(api: str, name: str) -> str:
 
 
 def _place(api: str, meant: list[str]) -> str:
-    """Returns where a method is, and its names there when they differ from the script's."""
+    """Returns where a method is, and what it is called there if the names differ from the script's."""
     place = f"it is in k8s.{helptext.accessor(api)}()"
     if not meant:
         return place
@@ -91,7 +91,8 @@ def _kind(operation: str) -> str:
 
 
 def _singular(kind: str) -> str:
-    """Returns the singular: pod of pods, policy of policies, ingress of ingresses; endpoints and the like unchanged."""
+    """Returns the singular: pod of pods, policy of policies, ingress of ingresses; words such as endpoints stay
+    unchanged."""
     if kind.endswith("ies"):
         return f"{kind[:-3]}y"
     if kind.endswith(("sses", "xes")):
@@ -115,7 +116,7 @@ def _find_elsewhere(name: str) -> tuple[str, list[str]] | None:
 
 
 def _preference(api: str) -> tuple[bool, bool, str]:
-    """Returns the sort key of a class: stable versions first, the core group before others."""
+    """Returns the sort key of a class: stable versions come first, and the core group before others."""
     unstable = "beta" in api or "alpha" in api
     return unstable, api != "CoreV1Api", api
 
@@ -140,7 +141,7 @@ _INSTEAD: Final = {
 
 
 def stable(api: str) -> str:
-    """Returns the class that a group's name alone means; empty when the class itself has objects."""
+    """Returns the class that a group's name alone means; an empty string if the class itself has objects."""
     # CoreApi has only the versions of its group; the objects are in CoreV1Api.
     if helptext.has_objects(api):
         return ""
@@ -186,7 +187,7 @@ def _find_listing(kind: str) -> list[str]:
 
 
 def current(folded: str, known: dict[str, str]) -> list[str]:
-    """Returns the classes that now have the kinds of a version that is no longer served: BatchV1Api for
+    """Returns the classes that now have the kinds of a version that is no longer served, such as BatchV1Api for
     batchv1beta1."""
     match = _VERSION.search(folded)
     if match is None or folded in known:

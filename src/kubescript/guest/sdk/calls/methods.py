@@ -1,5 +1,5 @@
-"""Owns `Method`, one API method as a script calls it: call_arguments.py makes the request, session.py makes a view of
-the answer. client.py creates methods, watch.py follows them."""
+"""Provides `Method`, one API method as a script calls it: call_arguments.py makes the request, and session.py makes a
+view of the answer. client.py creates methods, and watch.py follows them."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Method(Watchable):
         return HttpAnswer(self._session, call, follows=follows)
 
     def _perform(self, call: Call) -> tuple[Any, Reply]:
-        """Makes the call. Returns a text, a list or a view, by the method's return type."""
+        """Makes the call. Returns a string, a list or a view, depending on the method's return type."""
         operation = self._operation
         untyped = not operation.returns and operation.verb == "GET"
         if operation.returns == "str" or untyped:
@@ -67,7 +67,7 @@ class Method(Watchable):
 
     def _watch(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[session.Session, Call, schemas.Shape]:
         operation = self._operation
-        # A log is followed by its lines; everything else needs the parameter `watch`.
+        # A log is followed line by line; everything else needs the parameter `watch`.
         if self.is_text:
             call = call_arguments.bind(operation, args, kwargs)
             return self._session, call, schemas.FREE
@@ -114,7 +114,7 @@ class HttpAnswer:
         self.status = 200
         self.reason = "OK"
         self.headers: dict[str, str] = {}
-        # The call of a followed log is made when its first line is read.
+        # The call for a followed log is made when its first line is read.
         if follows:
             self._lines = session.lines(call)
             return
@@ -137,7 +137,7 @@ class HttpAnswer:
         """The body, or its first bytes; the next call returns the bytes after them."""
         text = self.data
         taken = text[:amt]
-        # As with a real connection, bytes that were read are gone.
+        # As with a real connection, bytes that have been read are gone.
         self._text = text[len(taken) :]
         return taken
 
@@ -146,7 +146,7 @@ class HttpAnswer:
         return lazy_json.decode_all(self.data)
 
     def __iter__(self) -> Iterator[bytes]:
-        # The lines of a followed log pass once, and are not kept.
+        # The lines of a followed log pass by only once, and are not kept.
         if self._lines is not None:
             return map(masks.note, self._lines)
         return iter(self._text.splitlines(keepends=True))

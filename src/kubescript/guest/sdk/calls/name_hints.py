@@ -1,4 +1,5 @@
-"""Owns the hints in a 404 error: the names that a missing object may have instead. session.py adds them to errors.
+"""Provides the hints in a 404 error: the names that may be meant instead of that of a missing object. session.py adds
+them to errors.
 
 The names are listed only when a script reads the error's text: one page of names, once per kind and namespace. When
 the list cannot be read, the error has no hint.
@@ -16,9 +17,9 @@ from kubescript.wire.exchanges import Call
 __all__ = ["NameHints"]
 
 MAX_COLLECTIONS: Final = 3
-"""Collections whose names are listed in one script."""
+"""In how many collections one script's errors may look up names."""
 MAX_NAMES: Final = 5
-"""Names in one hint."""
+"""How many names one hint lists."""
 
 Path = tuple[str, ...]
 
@@ -29,7 +30,7 @@ class NameHints:
     def __init__(self, list_names: Callable[[Path], list[str]]) -> None:
         self._list_names = list_names
         self._known: dict[Path, list[str] | None] = {}
-        """The names in each collection that was listed; None when it could not be."""
+        """The names in each collection that was requested; None for one that could not be listed."""
 
     def advise(self, error: exceptions.ApiException, call: Call) -> exceptions.ApiException:
         """Returns the error, with a hint at the end of its text when the object's name was not found."""
@@ -38,7 +39,8 @@ class NameHints:
             return error
         collection, name = target
         if _is_about(error, name):
-            # Read only with the error's text: a script that expects a 404 and goes on costs no call.
+            # The hint is made only when the error's text is read: a script that expects a 404 and goes on causes no
+            # call.
             error._advice = lambda: self._hint(collection, name)
         return error
 
@@ -52,7 +54,7 @@ class NameHints:
         if not found:
             return f"there are no {kind}{namespace}"
         prefixed = sorted(each for each in found if each.startswith(f"{name}-"))
-        # The name of a Deployment, for one, is only the beginning of its pods' names.
+        # The name of a Deployment, for example, is only the beginning of its pods' names.
         if prefixed and kind in ("pods", "replicasets"):
             first = prefixed[0]
             return f"did you mean {first!r}? Names of pods made by a controller end in a hash: list, and look for it"

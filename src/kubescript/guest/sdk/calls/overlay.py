@@ -1,5 +1,5 @@
-"""Owns `Overlay`, the objects of one cluster as a script's plan would leave them. session.py records each planned write
-in it, and takes the answers to later reads from it.
+"""Provides `Overlay`, the objects of one cluster as a script's plan would leave them. session.py records each planned
+write in it, and takes the answers to later reads from it.
 
 In plan mode the host only tries a write (dryRun=All), so the cluster does not change. Each dry run begins with the live
 object, so changes of two writes to one object are combined here. Only the script's own view depends on this; after an
@@ -39,15 +39,15 @@ class _Planned:
     body: bytes | None = None
     """The whole object as JSON; None when the plan changes only its `replicas`."""
     rule: str = ""
-    """The rule that hides all but its metadata; empty when it is whole."""
+    """The rule that hides all of the object but its metadata; empty if the object is whole."""
     live: bytes | None = None
-    """The object that the dry runs began with, read when it is first needed."""
+    """The object with which the dry runs began; it is read when it is first needed."""
     replicas: int | None = None
     created: bool = False
     gone: bool = False
 
     def shows_in(self, version: str) -> bool:
-        """Says whether its body can be shown in answers of this version."""
+        """Says whether the object's body can be shown in answers of this version."""
         # Only the API server can convert an object between versions.
         return self.body is not None and not self.gone and self.version == version
 
@@ -96,7 +96,7 @@ class Overlay:
         scale = lazy_json.decode_all(body)
         spec = scale.get("spec") or {}
         planned = self._objects.setdefault(target.key, _Planned())
-        # The API server leaves a number of zero out.
+        # The API server leaves out a number of zero.
         planned.replicas = spec.get("replicas", 0)
         if planned.body is not None:
             planned.body = _with_replicas(planned.body, planned.replicas)
@@ -124,7 +124,7 @@ class Overlay:
                 body = rebasing.rebase(earlier.body, live, body)
         elif earlier.replicas is not None:
             body = _with_replicas(body, earlier.replicas)
-        # A server-side apply is a PATCH that may create; only its status 201 shows it.
+        # A server-side apply is a PATCH that may create an object; only the status 201 shows that it did.
         creates = call.method == "POST" or reply.status == 201
         self._objects[target.key] = _Planned(
             version=target.version,
@@ -138,7 +138,7 @@ class Overlay:
 
     def advice(self, call: Call, status: int | None) -> str:
         """Returns the hint for a write that the API server refused because it does not know the plan; else an empty
-        text."""
+        string."""
         target = paths.locate(call.path)
         if target is None:
             return ""
@@ -256,14 +256,14 @@ def _key(target: paths.Location, item: Any) -> paths.Key:
 
 
 def _name(data: Object) -> str:
-    """Returns an object's name; empty when it has none."""
+    """Returns an object's name; an empty string if it has none."""
     metadata = data.get("metadata") or {}
     name: str = metadata.get("name") or ""
     return name
 
 
 def _field(data: Any, key: str) -> Any:
-    """Returns a field of a partly decoded object, and decodes it; None when it is absent."""
+    """Decodes a field of a partly decoded object and returns it; None if it is absent."""
     if not isinstance(data, dict):
         return None
     value = data.get(key)
@@ -310,7 +310,7 @@ def _matches(planned: _Planned, query: dict[str, str]) -> bool:
         by_label = selectors.labels(query.get("labelSelector", ""))
         by_field, _ = selectors.fields(query.get("fieldSelector", ""))
     except selectors.SelectorError:
-        # The API server has accepted the selector, so its syntax is newer than this code.
+        # The API server has accepted the selector, so the selector's syntax must be newer than this code.
         return True
     data = lazy_json.decode_all(planned.body)
     if by_label is not None and not by_label(data):

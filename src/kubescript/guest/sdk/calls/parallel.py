@@ -1,4 +1,4 @@
-"""Owns `k8s.parallel([...])`: several API calls at the same time, at most 8, with results in order.
+"""Provides `k8s.parallel([...])`: several API calls, at most 8, at the same time, with results in order.
 
 A script passes functions without arguments (a lambda, a `functools.partial`, a method), tuples of a method and its
 arguments, or values. The result of a failed call is its ApiException.
@@ -67,7 +67,7 @@ def _keep_result(value: Any, error: Exception | None, *, keep: bool = True) -> A
 
 
 def _works(given: tuple[Any, ...]) -> Any:
-    """Returns the works in the arguments of a call; a dict when the script passes one."""
+    """Returns the works in the arguments of a call; returns a dict if the script passes one."""
     if len(given) == 1 and not _is_work(given[0]):
         return given[0]
     if len(given) == 2 and not _is_work(given[1]):
@@ -89,7 +89,7 @@ def _is_work(value: Any) -> bool:
 
 def _is_function(value: Any) -> TypeGuard[Callable[..., Any]]:
     """Says whether a value is a function or a method."""
-    # `callable` would not do: lists of the SDK can be called as well, and are values.
+    # `callable` would not be suitable: lists of the SDK can be called as well, but are values.
     return isinstance(value, _FUNCTIONS)
 
 
@@ -114,7 +114,7 @@ def _bind_task(work: tuple[Any, ...]) -> batching.Task:
     function, *args = work
     options: dict[str, Any] = {}
     packed = len(args) == 2 and isinstance(args[0], list | tuple)
-    # A dict at the end may be the body; for a function without a body it has the options.
+    # A dict at the end may be the body; for a function without a body, the dict has the options.
     without_body = isinstance(function, batching.Sends) and not function.takes_body
     if args and type(args[-1]) is dict and (without_body or packed):
         options = args.pop()
@@ -125,7 +125,7 @@ def _bind_task(work: tuple[Any, ...]) -> batching.Task:
 
 
 def _check(works: Sequence[batching.Work]) -> None:
-    """Raises the script's mistake before any call is sent."""
+    """Raises an error for a mistake of the script before any call is sent."""
     for each in works:
         _keep_result(*each.outcome)
     # In `[lambda: read(name) for name in names]` each lambda reads the last name: a frequent mistake.

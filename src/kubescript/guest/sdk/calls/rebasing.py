@@ -1,4 +1,4 @@
-"""Adds the changes of one dry run to an object that an earlier one has changed: a three-way merge of JSON.
+"""Adds the changes of one dry run to an object that an earlier dry run has changed: a three-way merge of JSON.
 
 Both dry runs began with the same live object. The host refuses a second change to the same field, so the two never
 contradict each other.
@@ -36,7 +36,7 @@ def _merge(planned: Any, before: Any, after: Any) -> Any:
 
 
 def _merge_dict(planned: dict[str, Any], before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:
-    """Merges fields by name; a field that one of the two has removed stays away."""
+    """Merges fields by name; a field that one of the two has removed stays removed."""
     merged = {}
     for key in {**planned, **after}:
         # A field that is absent differs from one that is null.
@@ -48,8 +48,8 @@ def _merge_dict(planned: dict[str, Any], before: dict[str, Any], after: dict[str
 
 
 def _merge_list(planned: list[Any], before: list[Any], after: list[Any]) -> list[Any]:
-    """Merges items by their merge key, or without one by position. Without either, the later list replaces the
-    other."""
+    """Merges items by their merge key or, if they have none, by position. If neither is possible, the later list
+    replaces the other."""
     key = merge_keys.list_key(planned, before, after)
     if key is not None:
         by_label = [{item[key]: item for item in each} for each in (planned, before, after)]

@@ -1,5 +1,5 @@
-"""Owns `Session`, one script's calls to one cluster: it makes a call, turns faults into exceptions and bodies into
-views. Every client object holds one.
+"""Provides `Session`, one script's calls to one cluster: it makes calls, and turns faults into exceptions and bodies
+into views. Every client object holds a session.
 
 A list's body is read while the script loops over it. The next call first settles this list: the body is read to its end
 when the script can still reach the list, and stopped otherwise.
@@ -26,9 +26,9 @@ from kubescript_sandbox.guest import faults
 __all__ = ["Session", "restrict_shape"]
 
 MAX_ERROR_BODY: Final = 64 * 1024
-"""Bytes kept of an error's body."""
+"""How many bytes of an error's body are kept."""
 MAX_NAMES: Final = 500
-"""Names listed for the hint in an error: one page."""
+"""How many names are listed for the hint in an error: one page."""
 
 
 class Session:
@@ -40,7 +40,7 @@ class Session:
         self._lazy = lazy
         self._name_hints = name_hints.NameHints(self._list_names)
         self.context = ""
-        """The context of the cluster that it calls; "" is the default one."""
+        """The context of the cluster that the session calls; "" is the default one."""
         self.planned = False
         """Whether the last write was only tried and recorded in a plan."""
         self._overlay: overlay.Overlay | None = None
@@ -59,7 +59,7 @@ class Session:
         """Returns a session for another cluster that uses the same relay."""
         other = copy.copy(self)
         other.context = context
-        # Plans and names belong to one cluster.
+        # Plans and known names belong to a single cluster.
         other.planned = False
         other._overlay = None
         other._name_hints = name_hints.NameHints(other._list_names)
@@ -112,7 +112,7 @@ class Session:
         return [each["metadata"]["name"] for each in found]
 
     def lines(self, call: Call) -> Iterator[bytes]:
-        """Yields the body's lines as they arrive. A caller that stops early also stops the rest of the body."""
+        """Yields the body's lines as they arrive. If the caller stops early, the rest of the body is stopped too."""
         lines, _ = self.stream(call)
         yield from lines
 
@@ -182,7 +182,7 @@ class Session:
         return exchange, chunks
 
     def _advise(self, error: exceptions.ApiException, call: Call) -> exceptions.ApiException:
-        """Returns the error with a hint, if there is one."""
+        """Returns the error, with a hint if there is one."""
         advice = ""
         if self._overlay is not None:
             advice = self._overlay.advice(call, error.status)
@@ -224,7 +224,7 @@ def restrict_shape(shape: schemas.Shape, reply: Reply) -> schemas.Shape:
 
 
 def _guard_chunks(chunks: Iterator[bytes], title: str) -> Iterator[bytes]:
-    """Yields the chunks; a body that breaks off raises one of the exceptions in exceptions.py."""
+    """Yields the chunks; for a body that breaks off, raises one of the exceptions in exceptions.py."""
     try:
         yield from chunks
     except faults.ProtocolFault as broken:

@@ -1,4 +1,5 @@
-"""Owns the interface through which the SDK makes calls. The worker implements it over its socket, tests in memory."""
+"""Defines the interface through which the SDK makes calls. The worker implements it over its socket, tests in
+memory."""
 
 from __future__ import annotations
 
@@ -19,7 +20,7 @@ class Exchange(Protocol):
         """Returns the answer's head: its status and headers."""
 
     def chunks(self) -> Iterator[bytes]:
-        """Yields the body in order, read on demand. Raises faults.ProtocolFault when it breaks off."""
+        """Yields the body in order, read on demand. Raises faults.ProtocolFault if the body breaks off."""
 
     def stop(self) -> None:
         """Stops the rest of the body."""
@@ -30,7 +31,7 @@ class Transport(Protocol):
 
     @property
     def left(self) -> channel.Left:
-        """Returns the rest of the script's budget."""
+        """Returns what is left of the script's budget."""
 
     def call(self, call: Call) -> Exchange:
         """Sends a call and waits for the head of its answer."""

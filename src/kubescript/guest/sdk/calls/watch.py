@@ -1,5 +1,5 @@
-"""Owns `watch.Watch().stream(method, ...)`: the events of a short watch, one at a time. resources.py watches with
-`events` too.
+"""Provides `watch.Watch().stream(method, ...)`: the events of a short watch, one at a time. resources.py also watches
+with `events`.
 
 A watch ends after the script's `timeout_seconds`, by default `DEFAULT_SECONDS`, and always before the script's own
 deadline.
@@ -20,10 +20,10 @@ from kubescript.wire.exchanges import Call
 
 __all__ = ["DEFAULT_SECONDS", "Watch", "events"]
 
-# A script's own time is short.
+# The default is small because a script's own time is short.
 DEFAULT_SECONDS: Final = 5
 _SPARE_SECONDS: Final = 2
-"""Seconds left to a script after its longest watch."""
+"""How many seconds are left to a script after its longest watch."""
 
 
 def events(session: sessions.Session, call: Call, shape: schemas.Shape) -> Iterator[dict[str, Any]]:
@@ -91,7 +91,7 @@ class Watch:
 
 
 def _limit_time(call: Call, left: float) -> Call:
-    """Returns the watch, ended while the script still has time to return the events."""
+    """Returns the watch with a time limit that leaves the script time to return the events."""
     query = dict(call.query)
     longest = left - _SPARE_SECONDS
     wanted = int(query.get("timeoutSeconds") or 0)

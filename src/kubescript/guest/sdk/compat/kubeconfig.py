@@ -1,4 +1,4 @@
-"""Owns `kubernetes.config`, which chooses the cluster of `client.CoreV1Api()`. modules.py exports it.
+"""Provides `kubernetes.config`, which chooses the cluster of `client.CoreV1Api()`. modules.py exports it.
 
 No file is loaded, since the server is connected already. A loader chooses one of the contexts that the script may name.
 As in the official client, the choice holds for clients made afterwards, and an `api_client` or a `configuration` that
@@ -24,7 +24,8 @@ class Choice:
 
     def find(self, context: Any) -> client.K8s:
         """Returns the cluster of this context. Raises ValueError, which is ConfigException here, for an unknown one."""
-        # Without any context names every name is accepted, and the first call fails with the reason.
+        # If no context has a name, every name is accepted and means the only cluster; if that cannot be reached, the
+        # first call fails with the reason.
         unnamed = self.k8s.contexts() == [""]
         return self.k8s.context(None if unnamed else context)
 
@@ -93,12 +94,12 @@ def stand_ins(choice: Choice) -> dict[str, Any]:
 
         @classmethod
         def set_default(cls, default: object) -> None:
-            """Chooses its cluster for clients made afterwards."""
+            """Chooses the cluster of `default` for clients made afterwards."""
             choice.k8s = choice.of(default)
 
         @property
         def host(self) -> str:
-            """A text in place of the address."""
+            """A placeholder for the address."""
             # Scripts only print the address.
             return "(the server's own)"
 
@@ -106,7 +107,7 @@ def stand_ins(choice: Choice) -> dict[str, Any]:
 
 
 class ApiClass(client.Api):
-    """`client.CoreV1Api`; a call chooses the cluster."""
+    """`client.CoreV1Api`; calling the class chooses the cluster."""
 
     __slots__ = ("_choice",)
 

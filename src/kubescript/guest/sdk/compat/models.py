@@ -1,4 +1,4 @@
-"""Owns the constructors of the official models, `client.V1Pod(metadata=client.V1ObjectMeta(name="web"))`. They make
+"""Provides the constructors of the official models, `client.V1Pod(metadata=client.V1ObjectMeta(name="web"))`. They make
 views; modules.py exports them."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Owns the virtual `kubernetes` package, which a script gets by `from kubernetes import client, config, watch`.
+"""Provides the virtual `kubernetes` package, which a script gets by `from kubernetes import client, config, watch`.
 
 The import guard calls `exports`, which maps a dotted name to its members. Every member is a stand-in; no module object
 is reachable. urllib3's errors and settings, which scripts use with the official client, are accepted and have no
@@ -81,7 +81,7 @@ class ConfigurationModule(stdlib.Module):
 
 
 class HTTPError(Exception):
-    """A class for scripts to name in an `except`. It is never raised: a broken connection raises ApiException."""
+    """A class that scripts can name in an `except`. It is never raised: a broken connection raises ApiException."""
 
 
 _URLLIB3_ERRORS: Final = (
@@ -100,7 +100,7 @@ class Advised(dict[str, object]):
         self._advice = advice
 
     def advice(self, name: str) -> str:
-        """Returns what to write instead of a member; empty for a name without a hint."""
+        """Returns what to write instead of a member; an empty string for a name without a hint."""
         return self._advice.get(name, "")
 
 

@@ -1,4 +1,4 @@
-"""Owns `kubernetes.utils`: quantities, durations, metrics and `create_from_dict`, by the official names. modules.py
+"""Provides `kubernetes.utils`: quantities, durations, metrics and `create_from_dict`, by the official names. modules.py
 exports it."""
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def members(choice: kubeconfig.Choice) -> dict[str, object]:
 
     def get_pods_metrics(api_client: object, namespace: str, label_selector: str | None = None) -> Any:
         """The metrics of a namespace's pods."""
-        # As in the official client: an empty namespace would otherwise read the pods of all.
+        # As in the official client: an empty namespace would otherwise read the pods of all namespaces.
         if not namespace:
             raise ValueError("namespace parameter is required")
         metrics = choice.of(api_client).api("MetricsV1beta1Api")

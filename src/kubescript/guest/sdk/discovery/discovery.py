@@ -1,5 +1,5 @@
-"""Owns `k8s.discovery()`: the kinds that the cluster serves, read with plain discovery requests and kept for the rest
-of the script. dynamic.py and explain.py find kinds with it."""
+"""Provides `k8s.discovery()`: the kinds that the cluster serves, read with plain discovery requests and kept for the
+rest of the script. dynamic.py and explain.py find kinds with it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class ApiResource(NamedTuple):
     """One kind the cluster serves, in one version."""
 
     name: str
-    """The plural, as in the URL."""
+    """The kind's plural name, as in the URL."""
     kind: str
     group: str
     version: str
@@ -81,7 +81,7 @@ class ApiResource(NamedTuple):
         if self.group:
             own += [f"{each}.{self.group}" for each in other]
         wanted = name.lower()
-        # A kind may lack one of these names.
+        # A kind may lack some of these names.
         return any(each and each.lower() == wanted for each in own)
 
 
@@ -92,7 +92,7 @@ _READABLE = {name: name for name in (*ApiResource._fields, *_ALSO)} | {
     "singular_name": "singularName",
     "plural": "name",
 }
-"""Maps the names of items to attributes."""
+"""Maps the keys of items to attributes."""
 
 
 class Discovery:
@@ -146,7 +146,7 @@ class Discovery:
     server_preferred_resources = resources = api_resources
 
     def preferred(self) -> Iterator[ApiResource]:
-        """Every kind in its group's preferred version, the core group first; without groups that do not answer."""
+        """Every kind in its group's preferred version, the core group first; groups that do not answer are left out."""
         yield from self.server_resources_for_group_version("v1")
         for group in self.groups():
             yield from self._list_reachable(group.preferred_version.group_version)
@@ -160,7 +160,7 @@ class Discovery:
         return resource.group_version in preferred
 
     def _list_reachable(self, group_version: str) -> list[ApiResource]:
-        """Returns the kinds of a group version; none when its server does not answer."""
+        """Returns the kinds of a group version; an empty list if its server does not answer."""
         try:
             return self.server_resources_for_group_version(group_version)
         except exceptions.ApiException as error:
@@ -170,7 +170,7 @@ class Discovery:
             raise
 
     def find(self, name: str) -> ApiResource:
-        """The resource kubectl would understand. Raises NotFoundException naming the nearest."""
+        """The resource kubectl would understand. Raises NotFoundException, which names the nearest."""
         seen: list[str] = []
         for each in self._candidates(name):
             if each.answers_to(name):
@@ -245,7 +245,7 @@ class Discovery:
 
 
 def _advise_syntax(name: str) -> str:
-    """Returns what to write instead of a kubectl argument that is more than a kind; else an empty text."""
+    """Returns what to write instead of a kubectl argument that is more than a kind; else an empty string."""
     if name.startswith(("/", "--")):
         return "paths and flags are not read here: name the kind, such as k8s.get('nodes')"
     if name == "all":
@@ -268,7 +268,7 @@ def _resources(listing: views.View, group_version: str) -> list[ApiResource]:
         if child:
             subresources.setdefault(parent, []).append(child)
     group, _, version = group_version.rpartition("/")
-    # Older API servers leave the singular empty.
+    # Older API servers leave the singular name empty.
     return [
         ApiResource(
             name=each["name"],

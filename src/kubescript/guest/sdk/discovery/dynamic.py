@@ -1,4 +1,4 @@
-"""Owns `k8s.dynamic()`, which reaches any kind, built in or custom:
+"""Provides `k8s.dynamic()`, which reaches any kind, built in or custom:
 `k8s.dynamic().resources.get(api_version="v1", kind="Pod").get(namespace="shop")`.
 
 Its names and its behaviour follow the official DynamicClient. In addition, resources can be named as in kubectl.
@@ -31,7 +31,7 @@ class Resources:
             return found[0]
         asked = {"api_version": api_version, "kind": kind, **wanted}
         text = ", ".join(f"{key}={value!r}" for key, value in asked.items() if value is not None)
-        # Only now, since the advice may cost calls for discovery.
+        # The advice is computed only now, since it may cost calls for discovery.
         near = self._advice(str(kind or wanted.get("name") or ""), api_version, wanted.get("group"))
         raise ResourceNotFoundError(404, "Not Found", message=f"no kind with {text}; {near}")
 
@@ -176,7 +176,7 @@ class DynamicClient:
         return self._resolve(resource).delete(name, namespace, **options)
 
     def _resolve(self, resource: str | resources.Resource) -> resources.Resource:
-        """Returns a resource by its name, and one that is found already unchanged."""
+        """Returns the resource of this name; if it is given a resource, returns it unchanged."""
         if isinstance(resource, resources.Resource):
             return resource
         return self.resource(resource)

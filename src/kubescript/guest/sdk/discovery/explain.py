@@ -1,8 +1,8 @@
-"""Owns `k8s.explain("deployment.spec.strategy")`: a field's type, description and children in a few lines, like
+"""Provides `k8s.explain("deployment.spec.strategy")`: a field's type, description and children in a few lines, like
 `kubectl explain`.
 
-The text comes from the cluster's OpenAPI. A snapshot has no OpenAPI; its text comes from the models that the SDK is
-generated with, which have types but no descriptions.
+The text comes from the cluster's OpenAPI. A snapshot has no OpenAPI; there, the text comes from the models with which
+the SDK is generated, which have types but no descriptions.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ __all__ = ["Explainer"]
 
 MAX_LINES: Final = 25
 MAX_WORDS: Final = 300
-"""Characters of the field's own description."""
+"""How many characters of the field's own description are shown."""
 MAX_NOTE: Final = 90
-"""Characters of a child's description."""
+"""How many characters of a child's description are shown."""
 WIDTH: Final = 110
 
 _LINKS: Final = re.compile(r" ?(?:More info|For more info\w*|See|Read more|Learn more):? https?://\S+")
@@ -128,8 +128,8 @@ class _Described:
         )
 
     def _describe(self, schema: openapi.Schema) -> str:
-        """Returns the description in a schema."""
-        # A reference has its target's description.
+        """Returns the description of a schema."""
+        # A reference has the description of its target.
         resolved, _ = self._resolve(schema)
         return str(resolved.get("description") or "")
 
@@ -186,7 +186,7 @@ def _children(kind: str) -> dict[str, str]:
     types = {}
     fields = operations.models().get(kind, {})
     for name, entry in fields.items():
-        # An entry has its JSON name only where it is not the attribute in camelCase.
+        # An entry contains its JSON name only if that is not simply the attribute in camelCase.
         own_type, key = (entry, names.camel(name)) if isinstance(entry, str) else entry
         types[key] = own_type
     return types
@@ -202,13 +202,13 @@ def _kubectl_type(kind: str) -> str:
 
 
 def _find_name(step: str, children: Mapping[str, Any], where: str, *, is_open: bool = False) -> str:
-    """Returns the field's right name. Raises NotFoundException that names the nearest."""
+    """Returns the field's right name. Raises NotFoundException, which names the nearest."""
     if step in children:
         return step
     same = names.find_spelling(step, children)
     if same:
         return same
-    # An open schema allows fields that it does not list, so only an object shows them.
+    # An open schema allows fields that it does not list; only objects show which ones there are.
     if is_open and not names.nearest(step, children):
         hint = "its schema is open: look at an object, k8s.get(...)[0]"
     elif children:
@@ -231,7 +231,7 @@ class Field(NamedTuple):
 
 
 def text(kind: builtin_kinds.Kind, steps: list[str], field: Field, *, bundled: bool) -> str:
-    """Returns the text of `k8s.explain`. With `bundled`, the types are from the SDK's models."""
+    """Returns the text of `k8s.explain`. With `bundled`, the types come from the SDK's models."""
     title = ".".join([kind.kind, *steps])
     note = " (types only: no OpenAPI here)" if bundled else ""
     lines = [f"{title} <{field.type}>, {kind.api_version}{note}"]
@@ -245,7 +245,7 @@ def text(kind: builtin_kinds.Kind, steps: list[str], field: Field, *, bundled: b
 
 
 def _list_children(field: Field, room: int) -> list[str]:
-    """Returns one line for each child with its description, or, when they are too many, several names on a line."""
+    """Returns one line for each child with its description, or, if there are too many, several names on a line."""
     if len(field.children) <= room:
         return [_child(name, field) for name in field.children]
     lines = [""]
@@ -279,5 +279,5 @@ def _shorten(words: str, size: int) -> str:
         if len(kept) + len(sentence) > size:
             break
         kept = f"{kept} {sentence}".strip()
-    # The first sentence may be too long itself.
+    # Even the first sentence may be too long.
     return kept or flat[: size - 1].rstrip() + "…"

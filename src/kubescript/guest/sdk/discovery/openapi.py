@@ -1,5 +1,5 @@
-"""Owns the cluster's OpenAPI documents, one per group version, each read once per script. explain.py reads schemas from
-them."""
+"""Provides the cluster's OpenAPI documents, one per group version, each read once per script. explain.py reads schemas
+from them."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ class OpenApi:
         self._documents: dict[str, dict[str, Any]] = {}
 
     def kind(self, group: str, version: str, kind: str) -> Schema | None:
-        """Returns the schema of one kind; None when the cluster does not describe it."""
+        """Returns the schema of one kind; None if the cluster does not describe the kind."""
         schemas = self._schemas(group, version)
         wanted = {"group": group, "version": version, "kind": kind}
         for name in schemas:
-            # A schema is decoded only when its name ends in the kind.
+            # A schema is decoded only if its name ends in the kind.
             if _last_part(name) != kind:
                 continue
             schema = self._schema(schemas, name)
@@ -67,7 +67,7 @@ class OpenApi:
         return merged, _last_part(name)
 
     def _schema(self, schemas: dict[str, Any], name: str) -> Schema:
-        """Returns one schema of a document; decodes it when it is first read."""
+        """Returns one schema of a document, and decodes it when it is first read."""
         schema = schemas[name]
         if isinstance(schema, msgspec.Raw):
             schema = schemas[name] = msgspec.json.decode(schema)
@@ -82,12 +82,12 @@ class OpenApi:
         return known
 
     def _read(self, where: str) -> dict[str, Any]:
-        """Returns one document's schemas; an empty dict when there is no such document."""
+        """Returns one document's schemas; an empty dict if there is no such document."""
         call = Call("GET", ("openapi", "v3", *where.split("/")))
         # Snapshots and old API servers have no OpenAPI documents.
         try:
             text, _ = self._session.fetch_text(call)
-            # One level is decoded: a script reads a few of a document's hundreds of schemas.
+            # Only one level is decoded: a script reads only a few of a document's hundreds of schemas.
             document = msgspec.json.decode(text, type=_Document)
         except (exceptions.ApiException, msgspec.DecodeError):
             return {}

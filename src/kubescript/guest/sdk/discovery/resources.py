@@ -1,4 +1,4 @@
-"""Owns `Resource`, one kind of object, built in or custom, and the calls for it. `k8s.dynamic().resources.get(…)`
+"""Provides `Resource`, one kind of object, built in or custom, and the calls for it. `k8s.dynamic().resources.get(…)`
 returns it.
 
 Its names and its behaviour follow the official DynamicClient.
@@ -201,7 +201,8 @@ class Resource:
             "CustomObjectsApi", title, verb, template, parameters, len(places), kind, "object", self._media()
         )
         for each in options:
-            # Without a namespace there is no such parameter, and `call_arguments` would say that the kind has none.
+            # A request without a namespace has no such parameter, and `call_arguments` would say that the kind has
+            # none.
             if names.fold(each) in ("ns", "namespaces", "project"):
                 raise TypeError(f"{title} has no parameter {each!r}; did you mean 'namespace'?")
         given = {**options, **places}
@@ -240,7 +241,7 @@ class Resource:
         return (*media, "application/strategic-merge-patch+json")
 
     def _shape(self) -> schemas.Shape:
-        """Returns the model of a built-in kind, else the shape of any object."""
+        """Returns the model of a built-in kind, and for any other kind the shape of any object."""
         if self._subresource in ("", "status"):
             return _builtin_shape(self._api)
         return schemas.OBJECT
@@ -266,7 +267,7 @@ _FIELDS = (
     *("short_names", "singular_name", "subresources", "urls", "verbs"),
 )
 _SPELLINGS = {names.fold(name): name for name in _FIELDS} | {"plural": "name"}
-"""Maps the folded names of its fields to attributes."""
+"""Maps the folded names of a resource's fields to attributes."""
 
 
 def _builtin_shape(description: discovery.ApiResource) -> schemas.Shape:

@@ -1,5 +1,5 @@
-"""Owns `k8s.search("token review")`: finds methods, kinds and fields whose names have these words, in any order and
-spelling."""
+"""Provides `k8s.search("token review")`, which finds methods, kinds and fields whose names have these words, in any
+order and spelling."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Hit(NamedTuple):
     """One line of the answer."""
 
     score: tuple[int, ...]
-    """Smaller is better."""
+    """A smaller score is better."""
     line: str
 
 
@@ -38,7 +38,7 @@ def search(text: str, discovery: discovery.Discovery) -> str:
         hits = sorted(set(_fields(words)))
     if not hits:
         return f"nothing is called {text!r}; k8s.discovery().api_resources() lists the kinds, dir(k8s) the clients"
-    # Lines that lack a word are shown only when no line has all words.
+    # Lines that lack a word are shown only if no line has all words.
     complete = [hit for hit in hits if not hit.score[0]]
     best = (complete or hits)[:MAX_LINES]
     return "\n".join(hit.line for hit in best)
@@ -53,9 +53,10 @@ def _words(text: str) -> list[str]:
 
 
 def _count_missing(words: list[str], own: list[str]) -> int:
-    """Returns how many of the words a name lacks, or -1 when it has less than half of them. A plural matches its
+    """Returns how many of the words a name lacks, or -1 if it has fewer than half of them. A plural matches its
     singular."""
-    # A word must match from the start of a part on: "tokenreview" matches token_review, "count" does not match account.
+    # A word must match from the start of a part: "tokenreview" matches token_review, but "count" does not match
+    # account.
     tails = ["".join(own[start:]) for start in range(len(own))]
     missing = 0
     for word in words:
@@ -68,7 +69,7 @@ def _count_missing(words: list[str], own: list[str]) -> int:
 
 
 def _stem(word: str) -> str:
-    """Returns the word as its singular begins."""
+    """Returns how the word's singular begins."""
     if len(word) > 4 and word.endswith("ies"):
         return f"{word[:-3]}y"
     if len(word) > 3 and word.endswith("s") and not word.endswith("ss"):

@@ -1,5 +1,5 @@
-"""Owns `BaseView`, the base of View (views.py) and ListView (list_view.py): the JSON data, its shape, and its place in
-the object it belongs to."""
+"""Provides `BaseView`, the base of View (views.py) and ListView (list_view.py): the JSON data, its shape, and its place
+in the object it belongs to."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from kubescript.guest.sdk.objects import schemas, to_dict
 
 __all__ = ["BaseView", "unwrap"]
 
-# An assignment to an attribute of a view writes to the object's data, so this sets the view's own slots.
+# An assignment to an attribute of a view writes to the object's data, so this function sets the view's own slots.
 _set_slot: Final = msgspec.Struct.__setattr__
 
 
@@ -26,12 +26,12 @@ class BaseView(msgspec.Struct, gc=False, eq=False, weakref=False):
 
     # RestrictedPython's write guard checks this before a script assigns to an attribute or an item.
     _guarded_writes: ClassVar[bool] = True
-    # A view with a `_home` is empty and represents an absent field; a script's `is None` is then true of it.
+    # A view with a `_home` is empty and represents an absent field; a script's `is None` is then true for the view.
     _stands_in: ClassVar[bool] = True
     __hash__ = None  # type: ignore[assignment]
 
     def _all(self) -> Any:
-        """Returns the data, for a list only when all of it has arrived."""
+        """Returns the data; for a list, only after all of it has arrived."""
         return self._data
 
     def _own(self) -> Any:

@@ -48,7 +48,7 @@ def read(row: Any, key: Key) -> Any:
 
 
 def _is_map(value: Any) -> bool:
-    """Says whether a view is a map from the user's keys to texts, such as labels; a key may then contain dots."""
+    """Says whether a view is a map from the user's keys to strings, such as labels; a key may then contain dots."""
     if not isinstance(value, views.View):
         return False
     shape = value._shape
@@ -58,7 +58,8 @@ def _is_map(value: Any) -> bool:
 def _read_step(value: Any, step: str) -> Any:
     """Returns what one part of a path reads: a field, an element, or that part of every element."""
     if isinstance(value, views.View):
-        # An attribute reads more than an item: times as datetimes, and an error names the nearest field.
+        # Reading an attribute gives more than reading an item: times become datetimes, and an error names the nearest
+        # field.
         if value._shape.closed and not step.startswith("_"):
             return getattr(value, step)
         return value.get(step, MISSING)
@@ -68,7 +69,7 @@ def _read_step(value: Any, step: str) -> Any:
         return _item(value, int(step))
     if isinstance(value, list_view.ListView | list) or type(value) is tuple:
         return [_read_step(each, step) for each in value]
-    # Attack: a path to an attribute that a script may not read. The script's own guard reads it here.
+    # Attack: a path leads to an attribute that a script may not read. So the script's own guard reads it here.
     return guards.dynamic(value, step)
 
 

@@ -1,4 +1,4 @@
-"""Owns `top`, and the names of the helper functions in scripts: `quantity`, `age`, `table`, `top`."""
+"""Provides `top`, and the names of the helper functions in scripts: `quantity`, `age`, `table`, `top`."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def top(rows: Any, key: Any = None, n: int | None = 10, *, reverse: bool = False
             present.append(row)
             keys.append(value)
     keys = _make_comparable(keys)
-    # Positions are sorted, since rows with equal keys may not be comparable.
+    # Positions are sorted instead of rows, since rows with equal keys may not be comparable.
     order = sorted(range(len(keys)), key=keys.__getitem__, reverse=not reverse)
     ranked = [present[index] for index in order]
     ranked += absent
@@ -61,7 +61,7 @@ _COMPARABLE: Final = (str, int, float, decimal.Decimal, fractions.Fraction)
 
 def _make_comparable(values: list[Any]) -> list[Any]:
     """Returns keys that are all quantities as numbers, and other keys unchanged."""
-    # As texts, quantities sort wrongly: "10" comes before "9", and "1" before "250m".
+    # As strings, quantities sort wrongly: "10" comes before "9", and "1" before "250m".
     if not any(isinstance(value, str) for value in values):
         return values
     if not all(isinstance(value, _COMPARABLE) for value in values):
@@ -69,7 +69,7 @@ def _make_comparable(values: list[Any]) -> list[Any]:
     try:
         return [quantity.quantity(value) for value in values]
     except ValueError:
-        # Names are compared as texts.
+        # Names are compared as strings.
         if all(isinstance(value, str) for value in values):
             return values
     raise TypeError("top(): the keys are partly text, partly numbers; pass a function that gives numbers")

@@ -1,4 +1,5 @@
-"""Owns the texts of `help(...)`, `dir(...)` and the clients' `repr`: a few lines each, from the generated tables."""
+"""Provides the texts of `help(...)`, `dir(...)` and the clients' `repr`: a few lines each, from the generated
+tables."""
 
 from __future__ import annotations
 
@@ -21,8 +22,8 @@ def accessor(api: str) -> str:
 
 
 def has_objects(api: str) -> bool:
-    """Says whether an API class has more than its group's versions, which `k8s.discovery()` also has."""
-    # The one method of VersionApi reads the server's version, and not those of a group.
+    """Says whether an API class offers more than its group's versions, which `k8s.discovery()` offers too."""
+    # The only method of VersionApi reads the server's version, and not those of a group.
     methods = operations.operations(api)
     return len(methods) > 1 or api == "VersionApi"
 
@@ -101,14 +102,14 @@ def help_text(value: Any = None) -> str:
     is_function = type(value) in (types.FunctionType, types.MethodType)
     if is_function and value.__module__.startswith("kubescript.guest.sdk"):
         return function(value)
-    # Of the standard library, some docstrings are pages long.
+    # Some docstrings of the standard library are pages long.
     text = getattr(value, "__doc__", None) or repr(value)
     return text[:2_000]
 
 
 def function(value: Any) -> str:
     """Returns the parameters and the docstring of a function of the SDK."""
-    # Annotations, empty defaults and **options are left out: help is a few lines.
+    # Annotations, empty defaults and **options are left out, so that the help fits on a few lines.
     kept = []
     for each in inspect.signature(value).parameters.values():
         if each.kind is each.VAR_KEYWORD:
@@ -122,6 +123,6 @@ def function(value: Any) -> str:
 
 def dir_text(value: Any) -> list[str]:
     """Returns the names that `dir(value)` gives, without those that begin with an underscore."""
-    # The sandbox does not let a script read the others.
+    # The sandbox does not let a script read names that begin with an underscore.
     public = [name for name in dir(value) if not name.startswith("_")]
     return sorted(public)

@@ -1,5 +1,5 @@
-"""Owns the answers of list calls: `pods.items`, `pods.metadata`, and the list object itself as a sequence of its items.
-session.py makes them.
+"""Provides the answers of list calls: `pods.items`, `pods.metadata`, and the list object itself as a sequence of its
+items. session.py makes them.
 
 An item can be read as soon as it has arrived (streaming.py). Reading the length or an index waits for all items.
 """
@@ -18,7 +18,7 @@ __all__ = ["ItemList", "ListObject"]
 
 
 class ItemList(list_view.ListView):
-    """The items of a list answer; calling it, `.items()`, is the list object's dict method."""
+    """The items of a list answer; calling this object, as in `.items()`, is the list object's dict method."""
 
     _arrival: Any = None
     _fields: Any = None
@@ -40,7 +40,7 @@ class ItemList(list_view.ListView):
         return super()._element(position)
 
     def __bool__(self) -> bool:
-        # One item is enough: `if pods:` must not wait for the whole body.
+        # One item is enough, since `if pods:` must not wait for the whole body.
         while not self._data and self._arrival.pull():
             pass
         return bool(self._data)
@@ -53,7 +53,8 @@ class ItemList(list_view.ListView):
 
 def _loop(arrival: streaming.Arrival, shape: schemas.Shape, _hold: streaming.Hold) -> Iterator[Any]:
     """Yields the items in order."""
-    # The loop holds the arrival and no list: items that are passed can be freed when nothing else holds the list.
+    # The loop holds the arrival, but not the list: items that the loop has passed can be freed if nothing else holds
+    # the list.
     data = arrival.items
     position = 0
     plain = shape.plain
@@ -72,7 +73,7 @@ def _loop(arrival: streaming.Arrival, shape: schemas.Shape, _hold: streaming.Hol
 
 def _name_kind(item: Any, head: dict[str, Any]) -> None:
     """Gives an item its kind and apiVersion, as the dynamic client does."""
-    # The API server leaves both out of the items in lists of its own kinds. The items of a mixed List have theirs.
+    # The API server leaves both out of the items in lists of its own kinds. The items of a mixed List have their own.
     kind = head.get("kind")
     if isinstance(item, dict) and isinstance(kind, str) and kind.endswith("List") and kind != "List":
         item.setdefault("kind", kind.removesuffix("List"))
@@ -88,7 +89,7 @@ _OF_ITEMS: Final = frozenset(
 _OF_METADATA: Final = frozenset({"name", "namespace", "labels", "annotations", "creation_timestamp", "uid"})
 
 _FIELDS: Final = ("items", "metadata", "kind", "apiVersion", "api_version")
-"""Keys of a list object."""
+"""The keys of a list object."""
 
 
 class ListObject(msgspec.Struct, gc=False, eq=False, weakref=False):
@@ -112,7 +113,7 @@ class ListObject(msgspec.Struct, gc=False, eq=False, weakref=False):
     @items.setter
     def items(self, value: Any) -> None:
         """Replaces the items: `pods.items = [p for p in pods if …]`."""
-        # `pods.items += more` has changed the list already and only assigns it again.
+        # `pods.items += more` has already changed the list, and only assigns it again.
         if getattr(value, "_data", None) is not self._arrival.items:
             self.items[:] = value
 
@@ -185,7 +186,7 @@ class ListObject(msgspec.Struct, gc=False, eq=False, weakref=False):
         return list(self._plain().values())
 
     def __contains__(self, value: object) -> bool:
-        # It is both a list of its items and a dict of its fields.
+        # A list object is both a list of its items and a dict of its fields.
         if value in self.items:
             return True
         return isinstance(value, str) and value in self._plain()
@@ -226,7 +227,7 @@ class ListObject(msgspec.Struct, gc=False, eq=False, weakref=False):
         if name in _OF_ITEMS:
             return getattr(self.items, name)
         part = "metadata." if name in _OF_METADATA else ""
-        # A field of the items: the script has left the loop out.
+        # This is a field of the items: the script has left out the loop.
         if part or name in self._shape.fields:
             hint = f"loop over it: `for item in pods: item.{part}{name}`"
         else:

@@ -1,4 +1,4 @@
-"""Owns `ListView`: a JSON list as a script sees it. An element becomes a view when it is read."""
+"""Provides `ListView`: a JSON list as a script sees it. An element becomes a view when it is read."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class ListView(base_view.BaseView):
         return value
 
     def __iter__(self) -> Iterator[Any]:
-        # As with a list, the loop sees elements that are added or removed while it runs.
+        # As with a list, the loop notices elements that are added or removed while it runs.
         position = 0
         while position < len(self._data):
             yield self._element(position)
@@ -58,7 +58,8 @@ class ListView(base_view.BaseView):
         return len(self._all())
 
     def __setitem__(self, index: Any, value: Any) -> None:
-        # The value is unwrapped before `_own`: one without a JSON form must not add an absent list to its object.
+        # The value is unwrapped before `_own`: a value without a JSON form must not cause an absent list to be added to
+        # its object.
         if not isinstance(index, slice):
             self._own()[index] = base_view.unwrap(value)
             return
@@ -80,7 +81,7 @@ class ListView(base_view.BaseView):
     def extend(self, values: Any) -> None:
         """Add values at the end."""
         data = self._own()
-        # A list first: in `containers += containers`, the values are this list itself.
+        # The values are copied into a list first: in `containers += containers`, they are this list itself.
         data.extend([base_view.unwrap(value) for value in values])
 
     def pop(self, index: int = -1) -> Any:
@@ -120,7 +121,7 @@ class ListView(base_view.BaseView):
         return sum(1 for element in self if element == value)
 
     def __getattr__(self, name: str) -> Any:
-        # A script that forgets the loop reads a field of the list.
+        # A script that has forgotten the loop reads a field of the list.
         message = object_text.no_list_field(name, self._shape)
         raise AttributeError(message)
 
@@ -169,7 +170,7 @@ class ListView(base_view.BaseView):
 
     def __repr__(self) -> str:
         size = len(self._all())
-        # Printed whole, a long list would cost many tokens.
+        # Printed in full, a long list would cost many tokens.
         if size > 5 and self._shape.closed:
             first = self._element(0)
             return f"[{first!r}, … {size} {self._shape.name} in all]"

@@ -1,5 +1,5 @@
-"""Owns short texts about objects: the output of `print(pod)`, and the errors for fields that do not exist. views.py and
-list_view.py use them.
+"""Provides short texts about objects: the output of `print(pod)`, and the errors for fields that do not exist. views.py
+and list_view.py use them.
 
 The error for a field in the wrong part of an object names the right part, from the models: `pod.metadata.node_name` is
 in "spec", `pod.status.restart_count` is in "container_statuses[i]".
@@ -18,21 +18,21 @@ from kubescript.guest.sdk.values import lazy_json, masks, names, operations
 __all__ = ["describe", "is_method", "no_field", "no_list_field", "part_with_field", "state"]
 
 UP = "the object that holds this one"
-# Hundreds of models have metadata.
+# There is a limit because hundreds of models have metadata.
 _PARENTS = 5
-"""Models with a part that are searched for a field beside it."""
+"""How many of the models that have a part are searched for a field beside this part."""
 MAX_TEXT: Final = 2_000
-"""Characters shown of a part without a name, such as a spec."""
+"""How many characters of a part without a name, such as a spec, are shown."""
 
-# Two lines; a spec may have forty fields.
+# This makes two lines; a spec may have forty fields.
 _LISTED: Final = 16
-"""Fields that an error lists when no name is near."""
+"""How many fields an error lists if no name is near."""
 
 _IDENTITY: Final = frozenset({"name", "namespace", "labels", "annotations", "uid"})
 
 
 def _identity(name: str, shape: schemas.Shape) -> str:
-    """Returns where the object's identity is, for a script that reads it from a spec, a status or a list."""
+    """Returns where the object's identity is, for a script that tries to read it from a spec, a status or a list."""
     # Many other parts have a field such as `name`, but the script means the object's.
     if name not in _IDENTITY or "metadata" in shape.fields:
         return ""
@@ -96,7 +96,7 @@ def state(plain: Mapping[str, Any]) -> str:
     if not isinstance(status, dict):
         return ""
     phase = status.get("phase")
-    # A pod's phase is Running even while one of its containers crashes.
+    # A pod's phase is Running even while one of its containers is crashing.
     if isinstance(phase, str):
         return _trouble(status) or phase
     spec = plain.get("spec")
@@ -110,7 +110,7 @@ def state(plain: Mapping[str, Any]) -> str:
 
 
 def _trouble(status: Mapping[str, Any]) -> str:
-    """Returns why a container of the pod does not run, as in kubectl's STATUS column."""
+    """Returns why a container of the pod is not running, as in kubectl's STATUS column."""
     for each in status.get("containerStatuses") or ():
         states = each.get("state") or {}
         waiting = states.get("waiting") or {}
@@ -118,7 +118,7 @@ def _trouble(status: Mapping[str, Any]) -> str:
         reason = waiting.get("reason") or ended.get("reason")
         if not reason:
             continue
-        # A completed container is no trouble: the phase then says more.
+        # A completed container is no problem: the phase then says more.
         return "" if reason == "Completed" else str(reason)
     return ""
 
@@ -260,6 +260,6 @@ def _parts(model: str) -> Iterator[tuple[str, str]]:
 
 
 def _has(wanted: str, model: str) -> bool:
-    """Says whether a model has a field of this folded name."""
+    """Says whether a model has a field with this folded name."""
     attributes = operations.models()[model]
     return any(names.fold(each) == wanted for each in attributes)

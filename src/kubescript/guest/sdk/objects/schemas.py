@@ -1,8 +1,8 @@
-"""Owns shapes, which describe a JSON value before it is decoded. A shape is made from schemas.json on first use; all
-views share it.
+"""Provides shapes, which describe a JSON value before it is decoded. A shape is made from schemas.json on first use;
+all views share it.
 
 For a view, a shape maps a name to its JSON key (`fields`), and gives the shape of a map's or list's elements
-(`element`). It holds names only, never data.
+(`element`). It holds only names, never data.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ class Field(NamedTuple):
     """The JSON key."""
     shape: Shape
     absent: type | None
-    """list or dict when an absent field reads as an empty one; else None."""
+    """list or dict if the field, when it is absent, reads as an empty one; otherwise None."""
     time: bool
     """Whether the attribute is a datetime."""
 
 
 class Shape:
-    """One model, one map or list type, or any value (`FREE`). `fields`, `element` and `spelling` are made when they are
-    first read."""
+    """A model, a map type, a list type, or any value (`FREE`). `fields`, `element` and `spelling` are made when they
+    are first read."""
 
     __slots__ = (
         "_kind",
@@ -50,7 +50,7 @@ class Shape:
     closed: bool
     """Whether an unknown field is an error rather than data."""
     exact: bool
-    """Whether it is a map with the user's own keys, such as labels; a key then has one spelling."""
+    """Whether this is a map with the user's own keys, such as labels; each key then has only one spelling."""
     plain: bool
     """Whether the dynamic client reads the object; `to_dict()` then keeps the JSON names."""
     fields: dict[str, Field]
@@ -59,7 +59,7 @@ class Shape:
     spelling: dict[str, str]
     """Maps a JSON key to its name in `to_dict()`."""
     metadata_rule: str
-    """The rule that hides all but the object's metadata; empty when it is whole."""
+    """The rule that hides all of the object but its metadata; empty if the object is whole."""
     withheld: Container[str]
     """The names of fields that the rule withholds."""
 
@@ -73,7 +73,8 @@ class Shape:
         self.name = kind if closed else ""
 
     def __getattr__(self, name: str) -> object:
-        # Python calls this for a slot that is not set yet. Models refer to each other in circles; a script reads few.
+        # Python calls this for a slot that is not set yet. Slots are filled late because models refer to each other in
+        # circles, and a script reads only a few of them.
         if name == "fields":
             model = operations.models().get(self._kind, {})
             self.fields = _fields(model, plain=self.plain)
@@ -134,7 +135,7 @@ class _AllNames:
 
 
 def metadata_only(shape: Shape, rule: str) -> Shape:
-    """Returns the shape of an object whose metadata alone is served by this rule."""
+    """Returns the shape of an object of which, by this rule, only the metadata is served."""
     served = Shape(shape._kind, closed=shape.closed, plain=shape.plain)
     served.metadata_rule = rule
     served.fields = _fields(_OF_EVERY_OBJECT, plain=shape.plain)
@@ -155,7 +156,7 @@ _PLURAL_ACRONYM: Final = re.compile("[A-Z]{2,}s")
 
 def _fields(model: Mapping[str, str | tuple[str, str]], *, plain: bool) -> dict[str, Field]:
     """Returns the fields by each of their spellings."""
-    # `exact` has the official attributes; it is merged last and wins where two fields share a spelling.
+    # `exact` has the official attributes; it is merged last, and so takes precedence where two fields share a spelling.
     found: dict[str, Field] = {}
     exact: dict[str, Field] = {}
     for attribute, entry in model.items():

@@ -28,14 +28,14 @@ from kubescript_sandbox.library import data_classes
 __all__ = ["NotPlainError", "encode", "encode_body", "to_plain"]
 
 MAX_ITERATED: Final = 100_000
-"""Elements taken from a generator."""
+"""How many elements are taken from a generator."""
 
-# The encoder that runs afterwards recurses in C.
+# There is a limit because the encoder that runs afterwards recurses in C.
 MAX_DEPTH: Final = 200
-"""Levels of nesting."""
+"""How many levels of nesting are allowed."""
 
 _PATH: Final = 60
-"""Characters shown of a path that is too deep."""
+"""How many characters of an overly deep path the error shows."""
 
 # These fields are bookkeeping and cost tokens. A script that wants one returns it by name: `pod.metadata.uid`.
 PRUNED_METADATA: Final = frozenset({"managedFields", "resourceVersion", "uid", "generation", "selfLink"})
@@ -45,18 +45,18 @@ REFERENCES: Final = frozenset({"ownerReferences", "involvedObject", "regarding",
 NOISE: Final = frozenset({
     "annotations", "creationTimestamp", "labels", "loadBalancer", "resources", "securityContext", "status", "strategy",
 })  # fmt: skip
-"""Fields that mean nothing when empty. Other empty fields do: `emptyDir: {}`, `podSelector: {}`."""
-# Its value is a second copy of the whole object.
+"""Fields that mean nothing when empty. Others mean something even when empty: `emptyDir: {}`, `podSelector: {}`."""
+# This annotation's value is a second copy of the whole object.
 LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
 
 _TEXTS: Final = frozenset({
     *(fractions.Fraction, complex),
     *(ipaddress.IPv4Address, ipaddress.IPv6Address, ipaddress.IPv4Network, ipaddress.IPv6Network),
 })  # fmt: skip
-"""Types whose text is the complete value."""
+"""Types whose string form is the complete value."""
 _SEQUENCES: Final = (list_objects.ListObject, list, tuple, range, Iterator)
 _SEQUENCE_NAMES: Final = frozenset({"dict_keys", "dict_values", "dict_items", "deque"})
-"""More types that become lists, by name."""
+"""Further types that become lists, by name."""
 
 
 class NotPlainError(TypeError):
@@ -64,7 +64,7 @@ class NotPlainError(TypeError):
 
 
 def to_plain(value: Any, name: str = "result", *, prune: bool = True) -> Any:
-    """Returns JSON data: dicts with str keys, lists, str, int, float, bool, None. Raises NotPlainError that names the
+    """Returns JSON data: dicts with str keys, lists, str, int, float, bool, None. Raises NotPlainError, which names the
     path."""
     return _Walk(prune).convert(value, name, ())
 
@@ -98,7 +98,7 @@ def encode_body(value: Any) -> msgspec.Raw:
 
 
 class _Walk:
-    """One conversion. `above` has the ids of the containers around a value, for cycles and the limit on depth."""
+    """One conversion. `above` has the ids of the containers around a value, to detect cycles and limit the depth."""
 
     def __init__(self, prune: bool) -> None:
         self._prune = prune
@@ -140,7 +140,7 @@ class _Walk:
         return None
 
     def _container(self, value: Any, path: str, above: tuple[int, ...]) -> Any:
-        """Converts a value that has others inside."""
+        """Converts a value that contains other values."""
         if isinstance(value, base_view.BaseView):
             return self._view(lazy_json.whole(value._own()))
         if isinstance(value, Mapping):
@@ -181,7 +181,7 @@ class _Walk:
         """Converts each element. Raises NotPlainError for a generator beyond the limit."""
         found: list[Any] = []
         for index, each in enumerate(values):
-            # Only a generator can be endless.
+            # Only an iterator, such as a generator, can be endless.
             if isinstance(values, Iterator) and index >= MAX_ITERATED:
                 raise NotPlainError(f"{path} is a generator that gave more than {MAX_ITERATED} values; return a list")
             found.append(self.convert(each, f"{path}[{index}]", above))
@@ -197,7 +197,7 @@ class _Walk:
 
 
 def _represent(value: Any) -> Any:
-    """Returns `to_dict()` or the text of an object without public fields; None when its class defines neither."""
+    """Returns `to_dict()` or the text of an object without public fields; None if its class defines neither."""
     kind = type(value)
     if callable(getattr(kind, "to_dict", None)):
         return value.to_dict()
@@ -211,7 +211,7 @@ def _represent(value: Any) -> Any:
 def _instead(value: Any) -> str:
     """Returns what to write instead of a value that is not data."""
     kind = type(value)
-    # By name, since that module imports this one.
+    # The class is compared by name, since its module imports this one.
     if (kind.__module__, kind.__name__) == ("kubescript.guest.sdk.calls.methods", "Method"):
         return f": call it, {value.name}(...)"
     if isinstance(value, types.FunctionType | types.MethodType | types.BuiltinFunctionType):
@@ -230,7 +230,7 @@ def _prune(data: Any) -> None:
         for item in data:
             _prune(item)
     elif isinstance(data, dict):
-        # The script returns an object's metadata alone.
+        # The script returns only an object's metadata.
         if PRUNED_METADATA & data.keys() and "name" in data:
             _prune_metadata(data)
         empty = [key for key, item in data.items() if _prune_field(key, item)]
@@ -239,7 +239,7 @@ def _prune(data: Any) -> None:
 
 
 def _prune_field(key: str, item: Any) -> bool:
-    """Prunes inside one field. Returns True when the field itself is to be removed."""
+    """Prunes inside one field. Returns True if the field itself is to be removed."""
     if key == "metadata" and isinstance(item, dict):
         _prune_metadata(item)
     elif key in REFERENCES:
@@ -277,14 +277,14 @@ def _number(value: Any) -> Any:
         if math.isnan(value):
             return "NaN"
         return "Infinity" if value > 0 else "-Infinity"
-    # The encoder does not know a script's subclass of int.
+    # The encoder does not know subclasses of int that a script may define.
     if isinstance(value, int) and type(value) not in (bool, int):
         return int(value)
     return value
 
 
 def _decimal(value: decimal.Decimal) -> int | float | str:
-    """Returns the exact value: a JSON number where one holds it, else text."""
+    """Returns the exact value: as a JSON number if one can hold it, or else as a string."""
     # Attack: as an int, Decimal("1e999999999") would have a billion digits.
     if not value.is_finite() or abs(value) >= 10**30:
         return str(value)
@@ -320,14 +320,14 @@ def _plain_key_text(key: Any) -> str:
     if isinstance(key, tuple):
         parts = [key_text(part) for part in key]
         return "/".join(parts)
-    # As json.dumps writes them.
+    # These keys are written as json.dumps writes them.
     if key is None or isinstance(key, bool):
         return {None: "null", True: "true", False: "false"}[key]
     return str(key)
 
 
 def unlike(text: str, key: Any, taken: Container[str]) -> str:
-    """Returns the key's text, with the key's type behind it when the text is taken already."""
+    """Returns the key's text, followed by the key's type if the text is already taken."""
     # 80 and "80" are two keys of a dict, and neither may overwrite the other.
     while text in taken:
         text += f" ({type(key).__name__})"
@@ -335,7 +335,7 @@ def unlike(text: str, key: Any, taken: Container[str]) -> str:
 
 
 def bytes_text(data: bytes) -> str:
-    """Returns UTF-8 as text, and other bytes in base64, as Kubernetes writes them."""
+    """Returns UTF-8 bytes as a string, and other bytes in base64, as Kubernetes writes them."""
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError:

@@ -1,8 +1,8 @@
-"""Owns `Arrival`, a list's body while it arrives, with the lists and loops that can still read its items; and
+"""Provides `Arrival`, a list's body while it arrives, with the lists and loops that can still read its items, and
 `Splitter`, which cuts the body into items. session.py creates an arrival, list_objects.py reads from it.
 
-A list that the script holds is kept whole. When the script only loops over a list,
-`for node in k8s.coreV1().list_node():`, items that the loop has passed are freed, and the body is stopped when the loop
+A list that the script holds is kept whole. If the script only loops over a list,
+`for node in k8s.coreV1().list_node():`, items that the loop has passed are freed, and the body is stopped if the loop
 ends early.
 """
 
@@ -22,7 +22,7 @@ __all__ = ["Arrival", "Hold", "Splitter"]
 
 
 class Hold:
-    """A token that lives as long as its holder can read more of a list."""
+    """A token that exists as long as its holder can read more of a list."""
 
     __slots__ = ("__weakref__",)
 
@@ -43,13 +43,13 @@ class Arrival:
         self._broken = broken
         self._stop = stop
         self._failure: Exception | None = None
-        """Why the rest of the body never arrives; every later `pull` raises it again."""
-        # Weak sets: a hold disappears together with its list or loop.
+        """The reason why the rest of the body never arrives; every later `pull` raises it again."""
+        # These are weak sets, so that a hold disappears together with its list or loop.
         self._holders: weakref.WeakSet[Hold] = weakref.WeakSet()
-        """Holds of lists, which can read every item."""
+        """The holds of lists, which can read every item."""
         self._pinned: Hold | None = None
         self._loops: weakref.WeakSet[Hold] = weakref.WeakSet()
-        """Holds of loops, which read only the items ahead of them."""
+        """The holds of loops, which read only the items ahead of them."""
         self._splitter = Splitter()
         self.items = self._splitter.items
         self.head = self._splitter.head
@@ -84,7 +84,8 @@ class Arrival:
             pass
 
     def settle(self) -> None:
-        """Makes room for the next answer: takes the rest of the body, or stops it when the script cannot read it."""
+        """Makes room for the next answer: takes the rest of the body, or stops it if the script can no longer read
+        it."""
         if self._holders or self._loops:
             # A body that breaks off must not fail the next call. `pull` raises the failure where the rest is read.
             with contextlib.suppress(exceptions.ApiException, exceptions.LimitExceeded):
@@ -95,16 +96,16 @@ class Arrival:
 
     def whole(self) -> None:
         """Takes the rest of the body and never frees an item."""
-        # The caller gets the list of items itself, whose life no hold can follow.
+        # The caller gets the list of items itself, and no hold can follow how long that is used.
         self._pinned = self.keep()
         self.drain()
 
     def keep(self) -> Hold:
-        """Returns a hold; every item is kept as long as it lives."""
+        """Returns a hold; as long as it exists, every item is kept."""
         return _add_hold(self._holders)
 
     def loop(self) -> Hold:
-        """Returns a hold for a loop; the items ahead of the loop are kept as long as it lives."""
+        """Returns a hold for a loop; as long as it exists, the items ahead of the loop are kept."""
         return _add_hold(self._loops)
 
     def pass_by(self, count: int) -> int:
@@ -134,13 +135,13 @@ class Splitter:
         self._note()
 
     def finish(self) -> None:
-        """Takes the last items of a complete body. Raises lists.FlawError when it is not a list."""
+        """Takes the last items of a complete body. Raises lists.FlawError if the body is not a list."""
         self.items += self._cutter.end()
         self._note()
 
     def _note(self) -> None:
         """Adds the list's own fields that have arrived to the head."""
-        # They may be before or after the items.
+        # These fields may be before or after the items.
         arrived = self._cutter.fields
         for key in _HEAD:
             if key in arrived and key not in self.head:

@@ -1,5 +1,5 @@
-"""Owns `table(rows)`, a global of scripts: rows as compact aligned text, or as tab-separated values. helpers.py reads
-rows with `rows_of` too."""
+"""Provides `table(rows)`, a global of scripts: rows as compact aligned text, or as tab-separated values. helpers.py
+reads rows with `rows_of` too."""
 
 from __future__ import annotations
 
@@ -21,23 +21,23 @@ __all__ = ["rows_of", "table"]
 
 ABSENT: Final = "-"
 
-# A list that contains itself would have no end.
+# Without a limit, a list that contains itself would have no end.
 MAX_DEPTH: Final = 4
-"""Levels of lists in lists."""
+"""How many levels of lists in lists a cell shows."""
 MAX_ELEMENTS: Final = 50
 MAX_TEXT: Final = 2_000
-"""Characters of one cell before a table cuts it to its own width."""
+"""How many characters of a cell are kept before a table cuts it to its own width."""
 
 # White space and control characters. Attack: an escape sequence in a log line would reach a terminal.
 _BREAKS: Final = re.compile(r"[\s\x00-\x1f\x7f-\x9f\u2028\u2029]+")
 
 NO_ROWS: Final = "(no rows)"
 _WIDTH: Final = 60
-"""Characters of a cell; names of pods are shorter."""
+"""How many characters of a cell are shown; the names of pods are usually shorter."""
 _LAST_WIDTH: Final = 120
-"""Characters of a cell in the last column, which pushes no other aside."""
+"""How many characters of a cell are shown in the last column, which pushes no other column aside."""
 _NARROW: Final = 30
-"""Characters to which a column may always be padded."""
+"""The width in characters to which a column may always be padded."""
 MAX_ROWS: Final = 100_000
 
 _USAGE: Final = {
@@ -48,7 +48,7 @@ _USAGE: Final = {
 
 
 class Column(NamedTuple):
-    """A heading, and the key of its cells."""
+    """A heading, and the key by which its cells are read."""
 
     title: str
     key: fields.Key
@@ -108,7 +108,7 @@ def rows_of(rows: Any) -> list[Any]:
         return [_merge(key, rows[key]) for key in list(rows)]
     if not isinstance(rows, Iterable):
         return [rows]
-    # A generator may be endless, so one row more than the limit is read at most.
+    # A generator may be endless, so at most one row more than the limit is read.
     found = list(itertools.islice(rows, MAX_ROWS + 1))
     if len(found) > MAX_ROWS:
         raise ValueError(f"more than {MAX_ROWS} rows: aggregate them first")
@@ -171,7 +171,7 @@ def _own_columns(rows: Sequence[Any]) -> list[Column]:
 
 
 def _names(row: Any) -> list[str]:
-    """Returns the names of a row's fields; none for a list or a value of another kind."""
+    """Returns the names of a row's fields; no names for a list or a value of another kind."""
     if isinstance(row, Mapping):
         return [str(key) for key in row]
     if isinstance(row, tuple):
@@ -229,7 +229,7 @@ def _check_columns(columns: Sequence[Column], rows: Sequence[Any], body: Sequenc
         key = column.key
         if callable(key):
             continue
-        # Any text shows that the field exists, without reading it again from every row.
+        # Any text in a cell shows that the field exists, so it need not be read again from every row.
         if any(line[index] != ABSENT for line in body):
             continue
         if all(fields.read(row, key) is fields.MISSING for row in rows):
@@ -264,7 +264,7 @@ def cell_text(value: Any, depth: int = 0) -> str:
     """Returns a value as one line of text; "-" when it is missing or empty."""
     if depth > MAX_DEPTH:
         return "…"
-    # Cut first: a log may be a cell, and the rest of it is not shown.
+    # The text is cut first: a cell may be a log, and the rest of it is not shown.
     text = _value_text(value, depth)[:MAX_TEXT]
     return _BREAKS.sub(" ", text).strip() or ABSENT
 
@@ -305,7 +305,7 @@ def _compound(value: Any, depth: int) -> str:
 
 def _join(parts: Iterator[str], size: int) -> str:
     """Returns the first parts, and the number of all if there are more."""
-    # The iterator makes only the parts that are shown.
+    # Only the parts that are shown are taken from the iterator.
     shown = ",".join(itertools.islice(parts, MAX_ELEMENTS))
     if size <= MAX_ELEMENTS:
         return shown
@@ -316,7 +316,7 @@ def _number(value: float) -> str:
     """Returns a number with at most three decimals, or with three digits when it is below 0.1."""
     if not math.isfinite(value) or value == int(value):
         return str(value).removesuffix(".0")
-    # Rounded, so that 0.1 + 0.2 is 0.3.
+    # The number is rounded, so that 0.1 + 0.2 is 0.3.
     if abs(value) >= 0.1:
         return f"{value:.3f}".rstrip("0").rstrip(".")
     return f"{value:.3g}"

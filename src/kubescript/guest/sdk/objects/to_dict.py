@@ -1,5 +1,5 @@
-"""Owns plain data from views and for views: the result of `to_dict()`, and `json_data` for values that a script assigns
-or sends as a body."""
+"""Provides plain data from views and for views: the result of `to_dict()`, and `json_data` for values that a script
+assigns or sends as a body."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Snapshot(dict[str, Any]):
         self._shape = shape
 
     def _find_key(self, key: Any) -> Any:
-        """Returns the spelling under which this dict has, or would have, the field."""
+        """Returns the spelling in which this dict has, or would have, the field."""
         if dict.__contains__(self, key) or not isinstance(key, str):
             return key
         shape = self._shape
@@ -70,7 +70,7 @@ class Snapshot(dict[str, Any]):
 
     def _check_withheld(self, key: object) -> None:
         """Raises MetadataOnlyError for a field that was not served."""
-        # It must not read as absent.
+        # Such a field must not read as absent.
         shape = self._shape
         if key in shape.withheld:
             kind = dict.get(self, "kind") or ""
@@ -167,7 +167,7 @@ def json_data(value: Any, convert: Callable[[Any], Any]) -> Any:
     if isinstance(value, Mapping):
         return {str(key): convert(each) for key, each in value.items()}
     if isinstance(value, set | frozenset):
-        # The order of a set differs between processes; a body must not.
+        # The order of a set differs from process to process; a body must not.
         value = sorted(value)
     if isinstance(value, list | tuple):
         return [convert(each) for each in value]
@@ -177,7 +177,7 @@ def json_data(value: Any, convert: Callable[[Any], Any]) -> Any:
         return convert(value.value)
     if isinstance(value, quantity_number.Quantity):
         value = value.plain()
-    # As a JSON number, it could lose digits.
+    # As a JSON number, the value could lose digits.
     if isinstance(value, decimal.Decimal):
         value = str(value)
     if isinstance(value, str | int | float):

@@ -1,4 +1,4 @@
-"""Owns `View`, a Kubernetes object as a script sees it. session.py makes views of answers.
+"""Provides `View`, a Kubernetes object as a script sees it. session.py makes views of answers.
 
 A view holds a dict of JSON data and the shape that names its fields; nothing else. A script reads a field as
 `pod.status.pod_ip`, `pod.status.podIP`, `pod["status"]["podIP"]` or `pod.status.get("podIP")`. Python sees a mapping
@@ -29,9 +29,10 @@ _Raw = msgspec.Raw
 _MASK = masks.MASK
 _OF_ITS_KIND: Final = frozenset({"kind", "apiVersion"})
 _METADATA: Final = frozenset({"name", "namespace", "labels", "annotations", "raw"})
-"""Attributes that an object reads from its metadata; `raw` is the object itself, which also reads as plain data."""
+"""Attributes that an object reads from its metadata, except `raw`: that is the object itself, which also reads as plain
+data."""
 _METHODS: Final = ("get", "items", "keys", "to_dict", "values")
-"""Methods that `dir` lists of an object without a model."""
+"""The methods that `dir` lists for an object without a model."""
 
 
 def wrap(value: Any, shape: schemas.Shape) -> Any:
@@ -101,8 +102,8 @@ class View(base_view.BaseView):
         return default if own is None else own
 
     def _fetch(self, key: str) -> Any:
-        """Returns the decoded data under a JSON key; None when it is absent."""
-        # A decoded value replaces the Raw, so that it is decoded once.
+        """Returns the decoded data under a JSON key; None if it is absent."""
+        # A decoded value replaces the Raw, so that it is decoded only once.
         value = self._data.get(key)
         if type(value) is _Raw:
             value = self._data[key] = lazy_json.open_raw(value)
@@ -116,11 +117,11 @@ class View(base_view.BaseView):
             return View({}, field.shape, home)
         if field.absent is list:
             return list_view.ListView([], field.shape.element, home)
-        # The API server leaves both out of the items of a list.
+        # The API server leaves out both the kind and the apiVersion of a list's items.
         return self._own_kind(field.key) if field.key in _OF_ITS_KIND else None
 
     def _own_kind(self, key: str) -> str | None:
-        """Returns the kind or apiVersion of the object's model; None when it is not an object's model."""
+        """Returns the kind or apiVersion of the object's model; None if the model is not that of a whole object."""
         kind = builtin_kinds.of_model(self._shape.name)
         if kind is None:
             return None
@@ -137,7 +138,7 @@ class View(base_view.BaseView):
         by_attribute = error is AttributeError
         private = name.startswith("_")
         key: str | None = name
-        # A map's key, such as a label's, has one spelling.
+        # A map's key, such as a label's, has only one spelling.
         if name not in self._data and (by_attribute or not self._shape.exact):
             key = self._find_spelling(name)
         if key is not None and key in self._data and not private:
@@ -155,7 +156,7 @@ class View(base_view.BaseView):
 
     def _check_withheld(self, name: str) -> None:
         """Raises MetadataOnlyError for a field that was not served."""
-        # It must not pass for a field that is absent.
+        # The field must not pass for one that is absent.
         if name in self._shape.withheld:
             kind = self._fetch("kind") or ""
             raise exceptions.MetadataOnlyError(str(kind), self._shape.metadata_rule)
@@ -178,7 +179,7 @@ class View(base_view.BaseView):
 
     def _metadata(self) -> Any:
         """Returns the metadata of a whole object, else None."""
-        # Users of kr8s and kubectl read `.name` and `.labels` of the object itself.
+        # Users of kr8s and kubectl read `.name` and `.labels` from the object itself.
         own = self.get("metadata")
         return own if isinstance(own, View) and "name" in own else None
 
@@ -187,7 +188,7 @@ class View(base_view.BaseView):
         field = self._shape.fields.get(name)
         if field is not None:
             return field.key
-        # A map's key, such as a label's, has one spelling.
+        # A map's key, such as a label's, has only one spelling.
         if name in self._data or self._shape.exact:
             return name
         if not self._shape.closed:
@@ -322,7 +323,7 @@ class View(base_view.BaseView):
         return {**other, **self}
 
     def __ior__(self, other: Any) -> Self:
-        # In place, since a change to a copy would not reach the object.
+        # The update is made in place, since a change to a copy would not reach the object.
         self.update(other)
         return self
 

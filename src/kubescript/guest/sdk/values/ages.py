@@ -1,4 +1,4 @@
-"""Owns `age(pod)`: the time since an object was created, as a timedelta that prints as kubectl prints ages.
+"""Provides `age(pod)`: the time since an object was created, as a timedelta that prints as kubectl prints ages.
 
 Scripts call it as a global; table.py uses it for the column "age".
 """
@@ -18,7 +18,7 @@ _HOUR: Final = 60 * _MINUTE
 _DAY: Final = 24 * _HOUR
 _YEAR: Final = 365 * _DAY
 
-# The steps are kubectl's own (HumanDuration), so that an age reads the same in both.
+# The steps are those of kubectl (HumanDuration), so that an age looks the same in both.
 _STEPS: Final = (
     (2 * _MINUTE, (1, "s"), None),
     (10 * _MINUTE, (_MINUTE, "m"), (1, "s")),
@@ -40,7 +40,7 @@ class Age(datetime.timedelta):
 
     @classmethod
     def of(cls, span: datetime.timedelta, *, known: bool = True) -> Age:
-        """Makes an age from a timedelta."""
+        """Returns an age for a timedelta."""
         made = cls(span.days, span.seconds, span.microseconds)
         made._known = known
         return made
@@ -135,7 +135,7 @@ def _moment(value: str | datetime.date) -> datetime.datetime:
 def _parse(text: str) -> datetime.datetime:
     stripped = text.strip()
     moment = timestamps.parse_time(stripped)
-    # parse_time returns a text that is not a timestamp unchanged.
+    # parse_time returns a string that is not a timestamp unchanged.
     if moment == stripped:
         raise ValueError(f"age(): {text[:60]!r} is no time; one is 2026-01-02T03:04:05Z")
     return cast("datetime.datetime", moment)

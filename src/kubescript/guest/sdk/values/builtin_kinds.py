@@ -1,5 +1,5 @@
-"""Owns the built-in kinds, read from the table of operations. explain.py finds them by any name that kubectl accepts,
-without a call to the cluster."""
+"""Provides the built-in kinds, read from the table of operations. explain.py finds them by any name that kubectl
+accepts, without a call to the cluster."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def _kind_of_model(model: str, version: str) -> str:
 
 @functools.lru_cache(1)
 def _by_model() -> dict[str, Kind]:
-    # Reversed, so that of several kinds with one model the preferred one is kept.
+    # The kinds are reversed so that, of several kinds with the same model, the preferred one is kept.
     return {kind.model: kind for kind in reversed(kinds())}
 
 
@@ -83,7 +83,7 @@ def of_model(model: str) -> Kind | None:
 
 
 def find(name: str, api_version: str | None = None) -> Kind | None:
-    """Returns the built-in kind of a name such as Deployment, deployments, deploy or deployments.apps."""
+    """Returns the built-in kind for a name such as Deployment, deployments, deploy or deployments.apps."""
     short, _, group = name.lower().partition(".")
     wanted = names.fold(kube_kinds.SHORT_NAMES.get(short, short))
     for kind in kinds():

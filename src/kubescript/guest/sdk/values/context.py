@@ -1,5 +1,5 @@
-"""Owns the global `ctx` of scripts: what a script may know about its own evaluation, and how it reports progress. No
-attribute leads to a credential."""
+"""Provides the global `ctx` of scripts: what a script may know about its own evaluation, and how it reports progress.
+No attribute leads to a credential."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _WORDS: Final = {
     **dict.fromkeys(("outputbytes", "output", "answerbytes", "answer", "resultbytes", "printbytes"), "output_bytes"),
     **dict.fromkeys(("remainingms", "ms", "timems", "timeoutms", "milliseconds"), "remaining_ms"),
 }
-"""Maps folded words, without `left` or `remaining`, to the name they mean."""
+"""Maps folded words, without `left` or `remaining`, to the names that they mean."""
 
 
 class Budget(Mapping[str, int]):
@@ -85,7 +85,7 @@ def _find_meaning(word: object) -> str | None:
 
 def _to_finite(number: float) -> float:
     """Returns the number as a float. Raises ValueError for infinities and NaN."""
-    # JSON has neither, so the host would end the worker.
+    # JSON has neither infinities nor NaN, so the host would end the worker.
     value = float(number)
     if not math.isfinite(value):
         raise ValueError("progress(done, total) takes finite numbers")
@@ -138,7 +138,8 @@ class Context:
         shown = str(text or message)
         reached = _to_finite(done)
         end = None if total is None else _to_finite(total)
-        # Attack: `str()` of a script's own class may be an instance of its subclass of str, whose slices are anything.
+        # Attack: `str()` of a script's own class may be an instance of its subclass of str, whose slices may be
+        # anything.
         self._report(reached, end, str.__str__(shown))
 
     def __repr__(self) -> str:

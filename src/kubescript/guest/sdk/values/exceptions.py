@@ -1,4 +1,4 @@
-"""Owns the exceptions that a script may catch; their names are the official client's.
+"""Defines the exceptions that a script may catch; their names are the official client's.
 
 Exception
 ├── ApiException                        the API server or the policy refused a call, or the cluster failed;
@@ -44,7 +44,7 @@ __all__ = [
 
 _REFUSED: Final = re.compile(r'cannot ([a-z]{1,20}) resource "([a-z0-9./-]{1,100})"')
 MAX_MESSAGE: Final = 2_000
-"""Characters of an API server's message that `str(error)` shows."""
+"""How many characters of an API server's message `str(error)` shows."""
 
 
 class ApiException(Exception):
@@ -74,8 +74,8 @@ class ApiException(Exception):
         self.code = code
         self.call = call
         self._tells_all = False
-        """Whether the message names the call, so that the script's line need not be quoted."""
-        # A hint may cost an API call (name_hints.py), so it is made only when the error's text is read.
+        """Whether the message names the call; then the script's line need not be quoted."""
+        # A hint may cost an API call (name_hints.py), so it is computed only when the error's text is read.
         self._advice: Callable[[], str] | None = None
 
     @property
@@ -173,7 +173,7 @@ def from_fault(fault: ScriptFault, status: int, call: str) -> Exception:
 
 
 def _status(code: int, reason: str, fault: ScriptFault) -> str:
-    """Returns kubescript's refusal as a Status object, as an API server writes it."""
+    """Returns kubescript's refusal as a Status object, such as an API server would send."""
     # Scripts read `json.loads(error.body)["message"]`.
     refusal = {
         "kind": "Status",
@@ -191,7 +191,7 @@ def from_answer(status: int, reason: str, body: bytes, headers: Mapping[str, str
     """Returns the exception for an API server's answer of 400 and above."""
     text = masks.note(body.decode("utf-8", "replace"))
     message = _message(text)
-    # The API server's plain text for a path that it does not serve.
+    # This is the API server's plain text for a path that it does not serve.
     if status == 404 and message == "404 page not found":
         message = "the cluster serves no such kind; k8s.search('words') or k8s.discovery().api_resources() finds it"
     error_class = _class_for(status)
@@ -203,7 +203,7 @@ def from_answer(status: int, reason: str, body: bytes, headers: Mapping[str, str
 
 
 def _hint(status: int, message: str) -> str:
-    """Returns what to do about an API server's refusal; empty when its message is enough."""
+    """Returns what to do about an API server's refusal; an empty string if the message is enough."""
     if status == 400 and "field label not supported" in message:
         return "filter in the script: [x for x in … if …]"
     if status == 409 and message.startswith("Apply failed with "):

@@ -15,12 +15,12 @@ __all__ = ["Raw", "decode_all", "encode", "open_map", "open_raw", "read", "whole
 # Measured on 5,000 pods: decoding one level of all pods costs 22 ms, decoding all levels 500 ms.
 Raw = msgspec.Raw
 
-# Below this, decoding everything at once is cheaper than another level of Raw.
+# Below this size, decoding everything at once is cheaper than another level of Raw.
 SMALL: Final = 512
-"""Bytes of a value that is decoded completely."""
+"""The size in bytes of a value that is decoded completely."""
 
 open_map: Final = msgspec.json.Decoder(dict[str, Raw]).decode
-"""One level of a JSON object. Raises msgspec.DecodeError when the text is anything but one complete object."""
+"""One level of a JSON object. Raises msgspec.DecodeError if the text is anything but one complete object."""
 _open_list: Final = msgspec.json.Decoder(list[Raw]).decode
 decode_all: Final = msgspec.json.Decoder().decode
 encode: Final = msgspec.json.Encoder().encode
@@ -44,6 +44,6 @@ def whole(data: Any) -> Any:
 
 
 def read(data: Any) -> Any:
-    """Returns a copy of a tree as `whole` does, for a script that reads all of it."""
+    """Returns a copy of a tree, as `whole` does, for a script that reads all of the tree."""
     text = encode(data)
     return decode_all(masks.note(text))

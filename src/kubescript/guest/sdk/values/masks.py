@@ -1,7 +1,7 @@
-"""Remembers whether a script was given a text with a mask, so that its answer can say so.
+"""Remembers whether a script was given a string with a mask, so that the answer can say so.
 
-A comparison with such a text is false, and its length is the mask's. Views and sessions report the texts that they
-return. A worker runs one script, so there is one count.
+A comparison with such a string is false, and its length is that of the mask. Views and sessions report the strings that
+they return. A worker runs only one script, so there is only one count.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def remember() -> None:
 
 
 def note(text: Text) -> Text:
-    """Returns a text for the script, and remembers a mask in it."""
+    """Returns a string for the script unchanged, and remembers a mask in it."""
     masked = MASK in text if isinstance(text, str) else masking.OPENING in text
     if masked:
         remember()

@@ -1,4 +1,4 @@
-"""Owns the spelling of names: snake_case, camelCase, any case, and the nearest name that exists."""
+"""Converts the spelling of names: snake_case, camelCase, any case, and the nearest name that exists."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Final
 
 __all__ = ["camel", "codegen", "find_spelling", "fold", "nearest", "snake", "suggestion"]
 
-# Without blanks and with at most 200 characters, a text cannot be a sentence.
+# Without spaces and with at most 200 characters, a string is hardly a sentence.
 _NAME: Final = re.compile(r"[\w.$/:@-]{1,200}")
 
 
@@ -37,8 +37,8 @@ def codegen(name: str) -> str:
 
 
 def find_spelling(name: str, keys: Iterable[str]) -> str | None:
-    """Returns the key that equals `name` except for case and underscores. A key such as "app-name" has one spelling
-    only."""
+    """Returns the key that equals `name` except for case and underscores. A key such as "app-name" has only one
+    spelling."""
     if not name.isidentifier():
         return None
     wanted = fold(name)

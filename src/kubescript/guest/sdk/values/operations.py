@@ -1,5 +1,5 @@
-"""Owns the generated tables: the request of every API method (operations.json), and the names of every model's fields
-(schemas.json). The fork server calls `warm()` once, before the first fork.
+"""Provides the generated tables: the request of every API method (operations.json), and the names of every model's
+fields (schemas.json). The fork server calls `warm()` once, before the first fork.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Operations(msgspec.Struct, gc=False):
 
 class Schemas(msgspec.Struct, gc=False):
     """The format of schemas.json: by model and attribute the type, or (type, JSON name) where `names.camel` would give
-    another name."""
+    a different name."""
 
     models: dict[str, dict[str, str | tuple[str, str]]]
 
@@ -45,7 +45,7 @@ class Operation(NamedTuple):
     """In the official signature's order; the first `required` ones have no default, the others default to None."""
     required: int
     body: str
-    """The body's model, "object" for any, "" for none."""
+    """The body's model; "object" for any object, "" for no body."""
     returns: str
     media: tuple[str, ...]
     """Media types of the body that the API server accepts; empty means JSON."""
@@ -57,7 +57,7 @@ class Operation(NamedTuple):
         return frozenset(part[1:-1] for part in parts if part.startswith("{"))
 
     def query(self, parameter: str) -> tuple[str, str]:
-        """Returns wire name and type of a query parameter."""
+        """Returns the wire name and the type of a query parameter."""
         return _operations().query[parameter]
 
 

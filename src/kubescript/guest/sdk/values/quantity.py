@@ -1,5 +1,6 @@
-"""Owns Kubernetes quantities as numbers: `quantity("250m")`, a global of scripts, and `utils.parse_quantity("250m")` of
-the official client. `kube/quantities.py` knows their syntax, `quantity_number.py` computes with them."""
+"""Provides Kubernetes quantities as numbers: `quantity("250m")`, a global of scripts, and
+`utils.parse_quantity("250m")` of the official client. `kube/quantities.py` knows their syntax, `quantity_number.py`
+computes with them."""
 
 from __future__ import annotations
 
@@ -59,10 +60,10 @@ def quantity(value: Any) -> quantity_number.Quantity:
 _ZERO: Final = quantity_number.Quantity._of(0)
 
 
-# A cluster's pods request the same few quantities, and parsing one takes ten times as long as finding it here.
+# A cluster's pods request the same few quantities, and parsing one takes ten times as long as finding it in this cache.
 @functools.lru_cache(maxsize=4096)
 def _parse(text: str) -> quantity_number.Quantity | None:
-    """Returns the number of a quantity; None when the text is not one."""
+    """Returns the number of a quantity; None if the text is not a quantity."""
     found = quantities.parse(text)
     if found is None:
         return None

@@ -1,4 +1,4 @@
-"""Owns `Quantity`, the exact number that `quantity("250m")` gives a script."""
+"""Provides `Quantity`, the exact number that `quantity("250m")` gives a script."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any, Final
 
 __all__ = ["DIGITS", "Quantity", "ratio", "to_decimal"]
 
-# Not the current context: a script may have set it to three digits.
+# This is not the current context, which a script may have set to three digits.
 DIGITS: Final = decimal.Context(prec=60, traps=[decimal.InvalidOperation, decimal.Overflow])
 """The decimal context of all computations here."""
 
@@ -22,7 +22,7 @@ _FINEST: Final = 2**256
 """A fraction whose denominator has more than _MOST_BITS bits is rounded to a multiple of 1 / _FINEST."""
 
 _FIXED: Final = re.compile(r"\.(\d{1,2})([fF%])")
-"""The end of a format with a number of decimals."""
+"""The end of a format that gives a number of decimals."""
 _MOST_DECIMALS: Final = 100
 
 _Ratio = tuple[int, int]
@@ -42,7 +42,7 @@ class Quantity(fractions.Fraction):
 
     @classmethod
     def _of(cls, numerator: int, denominator: int = 1) -> Quantity:
-        """Makes one from a ratio whose denominator is above zero."""
+        """Returns a quantity for a ratio whose denominator is above zero."""
         if denominator != 1:
             if denominator.bit_length() > _MOST_BITS:
                 numerator = numerator * _FINEST // denominator
@@ -63,7 +63,7 @@ class Quantity(fractions.Fraction):
         try:
             return self._numerator / self._denominator
         except OverflowError:
-            # Above 1e308 a fraction makes no difference.
+            # Above 1e308, a fraction makes no difference.
             return self._numerator // self._denominator
 
     def is_integer(self) -> bool:
@@ -86,7 +86,7 @@ class Quantity(fractions.Fraction):
         fixed = _FIXED.search(spec)
         if fixed is None:
             return format(self.plain(), spec)
-        # Rounded while it is exact: the float 2.675 is a little less, and would print as 2.67.
+        # The number is rounded while it is exact: the float 2.675 is a little less, and would print as 2.67.
         decimals = int(fixed[1])
         if fixed[2] == "%":
             decimals += 2
@@ -100,7 +100,8 @@ class Quantity(fractions.Fraction):
         return self._numerator
 
     def __hash__(self) -> int:  # type: ignore[override]
-        # As the float, so that 0.1 and quantity("100m") are one key. Decimal("0.1") has another hash than 0.1.
+        # The hash is that of the float, so that 0.1 and quantity("100m") are the same key. The hash of Decimal("0.1")
+        # differs from that of 0.1.
         return hash(self.plain())
 
     def __round__(self, ndigits: int | None = None) -> Any:
@@ -134,7 +135,7 @@ class Quantity(fractions.Fraction):
 
 
 def to_decimal(value: fractions.Fraction) -> decimal.Decimal:
-    """Returns the same as a Decimal of at most 60 digits."""
+    """Returns the same number as a Decimal of at most 60 digits."""
     return DIGITS.divide(decimal.Decimal(value.numerator), decimal.Decimal(value.denominator))
 
 
@@ -152,7 +153,8 @@ def _plain(other: float | fractions.Fraction) -> int | float:
 
 
 def ratio(value: Any) -> _Ratio | None:
-    """Returns an exact number, or a finite float as it prints, as numerator and denominator; None for anything else."""
+    """Returns the numerator and denominator of an exact number, or of a finite float as it prints; None for anything
+    else."""
     if isinstance(value, Quantity):
         return value._numerator, value._denominator
     if isinstance(value, int):

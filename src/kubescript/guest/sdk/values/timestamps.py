@@ -1,4 +1,5 @@
-"""Owns Kubernetes times: RFC 3339 text in JSON, aware datetimes by snake_case attribute, as in the official client."""
+"""Provides Kubernetes times: RFC 3339 text in JSON, aware datetimes by snake_case attribute, as in the official
+client."""
 
 from __future__ import annotations
 
@@ -21,7 +22,7 @@ def format_time(moment: datetime.datetime | datetime.date) -> str:
     """Returns RFC 3339 text; UTC is written as Z."""
     if not isinstance(moment, datetime.datetime):
         return moment.isoformat()
-    # A naive datetime is taken as UTC.
+    # A naive datetime is taken to be in UTC.
     aware = moment if moment.tzinfo else moment.replace(tzinfo=datetime.UTC)
-    # As the API server writes it.
+    # The API server writes UTC in this way.
     return aware.isoformat().replace("+00:00", "Z")

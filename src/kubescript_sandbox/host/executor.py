@@ -60,7 +60,7 @@ class Executor:
 
     @property
     def spares(self) -> int:
-        """Workers that wait for a script."""
+        """How many workers are waiting for a script."""
         return len(self._spares)
 
     def start(self) -> None:

@@ -1,4 +1,4 @@
-"""The faults of a script that the host or its worker finds. A worker's words are cut to size: it may be hostile."""
+"""The faults of a script that the host or its worker finds. What a worker says is cut to size: it may be hostile."""
 
 from __future__ import annotations
 

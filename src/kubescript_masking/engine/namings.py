@@ -1,5 +1,5 @@
-"""The text in front of a value: a name and a sign. Says which of these name no value: a sentence's colon, a part of an
-address, a pipe.
+"""Reads the text in front of a value: a name and a sign. Says which of these name no value: a sentence's colon, a part
+of an address, a pipe.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ __all__ = ["QUOTES", "Naming", "find", "in_expansion", "in_prose", "is_no_pair",
 
 QUOTES: Final = (b'"', b"'", b"`")
 _RULED: Final = (b"|", "│".encode())
-# A resolver expands these lists: `${secrets:…}`.
+# Names with these endings stand for lists, which a resolver expands: `${secrets:…}`.
 _PLURALS: Final = ("as", "es", "ts", "ds", "ns", "ys")
 _CHECKSUMS: Final = (b"checksum/", b"hash/", b"digest/", b"sha/", b"sha1/", b"sha256/", b"sha512/")
 _SHELL_COMMAND: Final = linear.build(rb"`[a-z][\w./-]* [^`\r\n]*`")

@@ -22,17 +22,17 @@ __all__ = ["PLACEHOLDER", "Masks", "Span", "apart", "apply", "clear_of_masks", "
 PLACEHOLDER: Final = linear.build(rb"\xc2\xabredacted:[a-z0-9-]{1,60}:[0-9a-f]{8}(?::[0-9]{1,12}B)?\xc2\xbb")
 # A value has the same mask in a variable and in a log.
 _WHERE: Final = ("env-", "flag-", "url-")
-"""Where a value stands, which is reported but is no part of its mask."""
+"""The places of a value that are reported, but are not part of its mask."""
 _KINDS: Final = ("password", "token", "key", "secret", "credential", "dsn")
 _DIGITS: Final = 4
-"""Bytes of the hash in a mask."""
+"""How many bytes of the hash a mask contains."""
 _BOUND: Final = 64
-"""Bytes of a value that every rule reads."""
+"""How many bytes of a value every rule reads."""
 _FAR: Final = 8_000
-"""Length of a span from which on its rule may have stopped early."""
+"""The length of a span from which on its rule may have stopped early."""
 _RUN: Final = linear.build(rb"(?:[A-Za-z0-9+/_=-]|[.~][A-Za-z0-9])*")
 _MORE: Final = 3
-"""Most bytes of a UTF-8 character behind its first."""
+"""The maximum number of bytes of a UTF-8 character after its first."""
 _LETTERS: Final = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/_=.~-"
 _WORD: Final = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+_-")
 _BARE: Final = linear.build(rb"[^\s\"'`]*")
@@ -87,7 +87,7 @@ def is_masked(value: bytes) -> bool:
 
 
 def merge(found: Iterable[Span]) -> list[Span]:
-    """Returns the spans in order; overlapping ones become one, so that no end of either is left."""
+    """Returns the spans in order; overlapping ones become one, so that no part of either is left over."""
     result: list[Span] = []
     reached = 0
     for span in sorted(found, key=lambda one: (one.start, -one.end)):
@@ -121,7 +121,7 @@ def whole(text: bytes, found: Iterable[Span]) -> list[Span]:
 
 def _cover_characters(text: bytes, span: Span) -> Span:
     """Returns the span extended to whole UTF-8 characters; rules count bytes."""
-    # Half a character made the decoding of a masked text raise, and the script's record said `calls: 0`.
+    # Half a character once made the decoding of a masked text fail, and the script's record said `calls: 0`.
     start, end = span.start, span.end
     first = max(0, start - _MORE)
     last = min(len(text), end + _MORE)
@@ -163,8 +163,8 @@ def _find_end(text: bytes, span: Span, reach: dict[linear.Pattern, tuple[int, in
 def clear_of_masks(text: bytes, found: Iterable[Span]) -> Iterator[Span]:
     """Yields the spans except those already masked; one that overlaps a placeholder is extended to the placeholder's
     end."""
-    # Attack: an attacker writes thousands of placeholders beside thousands of secrets, to have each compared with all
-    # others.
+    # Attack: an attacker writes thousands of placeholders beside thousands of secrets, so that each is compared with
+    # all others.
     masks = [mask.span() for mask in PLACEHOLDER.finditer(text)]
     starts = [start for start, _ in masks]
     ends = [end for _, end in masks]
@@ -182,7 +182,7 @@ def clear_of_masks(text: bytes, found: Iterable[Span]) -> Iterator[Span]:
 
 def apart(found: Iterable[Span], others: Iterable[Span]) -> Iterator[Span]:
     """Yields the spans that overlap none of the others."""
-    # Attack: an attacker writes thousands of each, to have every one compared with every other.
+    # Attack: an attacker writes thousands of each, so that every one is compared with every other.
     taken = merge(others)
     starts = [span.start for span in taken]
     ends = [span.end for span in taken]

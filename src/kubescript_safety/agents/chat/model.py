@@ -82,6 +82,6 @@ def _check_address(address: str | None) -> None:
         is_good = False
     if not is_good:
         raise ModelError("the base URL must be one of http or https")
-    # A key in the address would be in every transcript.
+    # Attack: the address contains a key, which would be in every transcript.
     if parts.username is not None or parts.query or parts.fragment:
         raise ModelError("the base URL must have no user, query or fragment; keys come from the environment")

@@ -24,7 +24,7 @@ Kind = TypeVar("Kind")
 SCHEMA: Final = "kubescript-safety/1"
 _MAX_BYTES: Final = 256 << 20
 _MAX_END: Final = 1 << 20
-"""Bytes reserved for the end record."""
+"""How many bytes are reserved for the end record."""
 Object = dict[str, Any]
 Seconds = Annotated[float, msgspec.Meta(ge=0, le=1e11)]
 """A time in a transcript. Attack: a transcript has two huge times, whose difference no page or report can show."""

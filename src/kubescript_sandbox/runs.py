@@ -76,7 +76,7 @@ class Outcome:
     """Why there is no result and how to return one; set by the worker when `result` is None and nothing failed."""
     fault: Fault | None = None
     dropped_bytes: int = 0
-    """Bytes printed beyond the output limit and dropped."""
+    """How many bytes were printed beyond the output limit and dropped."""
     usage: Usage = field(default_factory=Usage)
     limit_messages: tuple[str, ...] = ()
     """The host's messages to the script about its limits, verbatim: the server's own text."""

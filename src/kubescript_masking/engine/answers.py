@@ -105,7 +105,7 @@ def find_content(line: bytes, above: bytes) -> int:
     above = above[:_SHAPE_BYTES].translate(_SHAPE)
     shape = line[:_SHAPE_BYTES].translate(_SHAPE)
     same = 0
-    # By bisection: letter by letter, a line would take up to four hundred steps.
+    # This is a bisection: letter by letter, a line would take up to four hundred steps.
     different = min(len(above), len(shape)) + 1
     while different - same > 1:
         middle = (same + different) // 2

@@ -193,7 +193,7 @@ def _judge_field(line: bytes, name: str) -> list[Span]:
 
 
 def _judge(field: linear.Match, own: bytes, name: str) -> list[Span]:
-    """Returns a field's value, without its quotes or the comment behind it, if it is secret."""
+    """Returns a field's value, without its quotes or the comment after it, if it is secret."""
     value, start = field[3], field.start(3)
     quoted = _QUOTED.fullmatch(value)
     if quoted is not None:
@@ -228,7 +228,7 @@ def _read_beside(line: bytes) -> Reader:
 
 
 def _judge_value(line: bytes, start: int, name: str) -> list[Span]:
-    """Returns the value behind `value:`, if it is secret under the name beside it."""
+    """Returns the value after `value:`, if it is secret under the name beside it."""
     begin = extents.beginning(line, start)
     start, stop = extents.extent(line, begin, whole_line=True)
     value = line[start:stop].rstrip(b" \t\r\n,")

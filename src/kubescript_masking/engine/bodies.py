@@ -76,7 +76,7 @@ class Rules:
         return spans.Masks(self._key + owner.encode())
 
     def check(self) -> None:
-        """Compiles the operator's rules alone, which takes milliseconds. Raises RuleError."""
+        """Compiles only the operator's rules, which takes milliseconds. Raises RuleError."""
         if not self._own:
             return
         probes = [rule.probe for rule in self._own]
@@ -97,7 +97,7 @@ class Rules:
 
     def text(self, content: bytes, found: masker.Found) -> bytes:
         """Returns any text that leaves the server, masked; the same object when there is nothing to mask."""
-        # The text may hold the script's own words: masks that are drawn anew confirm no guess.
+        # The text may contain the script's own words: newly drawn masks confirm no guess.
         masks = spans.Masks()
         rules = self._masker.anew(masks, found)
         rules.budget.credit(len(content))

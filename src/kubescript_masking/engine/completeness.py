@@ -73,7 +73,7 @@ class Check:
         self._reader = _reader(form)
         self._trailer: masking.Trailer | None = None
         self._read = 0
-        """Bytes read since the last `take`."""
+        """How many bytes were read since the last `take`."""
 
     @property
     def error(self) -> int:

@@ -129,7 +129,7 @@ def judge_as(name: str, own: bytes) -> str:
     lower = own.decode("latin-1").lower()
     if lower.endswith(names.IDENTIFIERS):
         return ""
-    # Under a plural, random values count, whatever their key: `tokens: {ci: …}`.
+    # Under a plural name, random values count, whatever their key: `tokens: {ci: …}`.
     is_plural = name.lower().endswith(_PLURALS) and names.kind(name) != ""
     return "key" if is_plural else ""
 

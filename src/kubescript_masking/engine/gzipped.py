@@ -26,7 +26,7 @@ class BrokenError(ReasonError):
 
 
 def decompress(chunks: Iterator[bytes]) -> Iterator[bytes]:
-    """Yields the body in pieces. Raises BrokenError unless it is one whole gzip member with nothing behind it."""
+    """Yields the body in pieces. Raises BrokenError unless it is one whole gzip member with nothing after it."""
     stream = isal_zlib.decompressobj(_GZIP)
     for chunk in chunks:
         if stream.eof and chunk:

@@ -44,7 +44,7 @@ def main() -> None:
             sys.stdout.write(str(error))
         return
     rules = bodies.Rules(settings, second)
-    # Before the forks, so that all maskers share the compiled rules.
+    # The rules are warmed up before the forks, so that all maskers share the compiled rules.
     rules.warm()
 
     def serve(descriptor: int, confinement: lockdown.Confinement, inherited: tuple[protocol.Layer, ...]) -> NoReturn:

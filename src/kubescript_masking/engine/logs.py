@@ -96,7 +96,7 @@ class LogText:
             return block
         lines = block.split(b"\n")
         touched = _by_line(scanned.split(b"\n"), hits)
-        count = len(lines) - (not lines[-1])  # nothing stands behind the last line's end
+        count = len(lines) - (not lines[-1])  # nothing follows the last line's end
         masked = []
         for at, line in enumerate(lines):
             is_read = at in touched or (self._below and at < count)
@@ -216,7 +216,7 @@ def _key_lines(above: bytes, line: bytes) -> Reader:
 
 
 def _is_key_line(line: bytes, above: bytes) -> bool:
-    """Says whether a line may belong to a key, behind the prefix that it shares with the line above."""
+    """Says whether a line, after the prefix that it shares with the line above, may belong to a key."""
     content = line[answers.find_content(line, above) :]
     return _KEY_LINE.search(content) is not None or _CARRIED.search(line) is not None
 

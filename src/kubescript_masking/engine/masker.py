@@ -122,7 +122,7 @@ class Masker:
         self, content: bytes, judge: Callable[[bytes], bytes], whole: Callable[[bytes], bytes]
     ) -> Iterator[bytes]:
         """Masks a text with too many candidates. Blocks that are full of them are masked as a whole, and so are the
-        block behind each and the rest of a key that begins there; the blocks between are judged together, so that a
+        block after each and the rest of a key that begins there; the blocks in between are judged together, so that a
         value that spans two of them is not cut."""
         sparse: list[bytes] = []
         was_full = in_key = False
@@ -179,8 +179,8 @@ class Masker:
         return self._readers.find(content, hits, unfold)
 
     def _find_within_lines(self, content: bytes, marked: list[Span], depth: int) -> Iterator[Span]:
-        r"""Yields the secrets of a file that a text holds in one line, with `\n` for its line breaks, if not `marked`
-        already."""
+        r"""Yields the secrets of a file that a text contains in one line, with `\n` for its line breaks, if not
+        `marked` already."""
         lines = encodings.lines(content)
         if lines is content:
             return

@@ -37,7 +37,7 @@ _PRINTED: Final = linear.build(
 
 
 def find_pair(text: bytes, end: int) -> Iterator[Span]:
-    """Yields the value of `name=value`, `"name": "value"` or `name: value`; the probe ends behind the value's first
+    """Yields the value of `name=value`, `"name": "value"` or `name: value`; the probe ends after the value's first
     byte."""
     is_template = text[end - 2 : end] == b"{{"
     at = end - 2 if is_template else end - 1
@@ -52,7 +52,7 @@ def find_pair(text: bytes, end: int) -> Iterator[Span]:
 
 
 def _judge_named(text: bytes, at: int, found: namings.Naming, kind: str) -> Iterator[Span]:
-    """Yields the value behind a credential's name and a sign."""
+    """Yields the value after a credential's name and a sign."""
     if namings.in_expansion(found):
         at += text[at : at + 1] in (b"-", b"=")
         end = extents.passphrase(text, at)
@@ -175,7 +175,7 @@ def _find_kind(named: linear.Match | None) -> str:
 
 
 def find_quoted(text: bytes, end: int) -> Iterator[Span]:
-    """Yields a quoted value behind a name and blanks or a comma: `X-Api-Key "…"`, `:password "…"`, `{pass, "…"}`."""
+    """Yields a quoted value after a name and blanks or a comma: `X-Api-Key "…"`, `:password "…"`, `{pass, "…"}`."""
     low = max(0, end - extents.BACK)
     found = _QUOTED.search(text[low:end])
     kind = _find_kind(found)
@@ -211,7 +211,7 @@ def find_variable(text: bytes, end: int) -> Iterator[Span]:
 
 
 def find_lone(text: bytes, kind: str) -> Iterator[Span]:
-    """Yields the values without names in a file with a credential's name: alone on a line, behind a user's name, or
+    """Yields the values without names in a file with a credential's name: alone on a line, after a user's name, or
     first in a table row."""
     place, in_certificate = 0, False
     for line in text.splitlines(keepends=True):
@@ -243,7 +243,7 @@ def _find_alone(word: bytes, kind: str) -> bytes:
 
 
 def _has_words(text: bytes, at: int, start: int, stop: int) -> bool:
-    """Says whether several words stand in a value's place, without quotes and outside a YAML block."""
+    """Says whether several words are in a value's place, without quotes and outside a YAML block."""
     is_bare = not text.startswith(_OPENERS, at)
     return is_bare and b" " in text[start:stop]
 

@@ -23,7 +23,7 @@ Unfold = Callable[[encodings.Run | None], Span]
 _NEAR: Final[dict[str, Reader]] = {**pairs.READERS, "insert": columns.insert, "drawn": drawn.token}
 """Readers that judge a value by the text in front of it, within a bounded distance."""
 _REGIONS: Final = {"below": blocks.in_text, "group": groups.group}
-"""Readers of values in brackets behind a name, or on the lines around it."""
+"""Readers of values in brackets after a name, or on the lines around it."""
 _FAR: Final[dict[str, Reader]] = {"command": commands.command, "columns": columns.columns, "jwt": keys.jwt}
 """Readers that continue after a hit. A span without a kind says how far they have read."""
 
@@ -76,7 +76,7 @@ class Readers:
 
 def _find_far(text: bytes, unfold: Unfold) -> Mapping[str, Reader]:
     """Returns the readers that continue after a hit."""
-    # These two remember what they have read of this text: a run of base64, or the rest behind a key's first line, may
+    # These two remember what they have read of this text: a run of base64, or the rest after a key's first line, may
     # contain thousands of hits.
     runs = encodings.Runs(text)
     endings = keys.Endings(text)

@@ -30,7 +30,7 @@ class Link:
         sock.setblocking(False)
         self._unsent: deque[memoryview] = deque()
         self._held = b""
-        """Bytes that were read but not asked for yet."""
+        """The bytes that were read but have not been requested yet."""
         self._poller = select.poll()
 
     def send(self, order: masking.Order, payload: bytes | memoryview) -> None:

@@ -123,7 +123,7 @@ class Pool:
 
     def _report(self, error: Exception) -> None:
         """Logs why a masker failed."""
-        # The log line is masked too. Should that fail as well, reporting it would never end.
+        # The log line is masked too. If that also failed and were reported, this would never end.
         if getattr(self._reporting, "now", False):
             return
         self._reporting.now = True

@@ -243,7 +243,7 @@ def _strip(word: bytes, start: int) -> Word:
 
 def find_listed(data: bytes, end: int, done: set[int]) -> Iterator[json_strings.String]:
     """Yields the passwords in a document's list of arguments, in which a program's name ends shortly before a place.
-    `done` holds the lists already read, since a list may name a program in every argument."""
+    `done` contains the lists already read, since a list may name a program in every argument."""
     start = data.rfind(b"[", max(0, end - _LIST_BACK), end) + 1
     if start == 0 or start in done:
         return

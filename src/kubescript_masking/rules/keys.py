@@ -20,7 +20,7 @@ _BODY: Final = linear.build(rb"(?:[A-Za-z0-9+/=:,\-\s]|\\[nr]|\\)*")
 _CARRIED: Final = linear.build(
     rb"[^\n]*\n(?:[^\r\n]*?[\s>\]|\"][A-Za-z0-9+/]{40,}={0,2}(?:[ \t\"',]*|(?:\\+n|\"[,}])[^\r\n]*)\r?(?:\n|\z))+"
 )
-"""Lines of a key, each behind a prefix that a runtime or a program writes."""
+"""Lines of a key, each after a prefix that a runtime or a program writes."""
 _JWT: Final = linear.build(rb"eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*){0,16}")
 _JWT_BYTES: Final = 65_536
 """How many bytes of a JWT are matched; `spans.whole` extends a longer one to its end."""

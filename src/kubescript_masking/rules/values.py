@@ -169,7 +169,7 @@ _JUDGED: Final[dict[str, Callable[[bytes], bool]]] = {
 
 
 def is_secret_in_prose(value: bytes, kind: str) -> bool:
-    """Says whether `password: value` in a sentence holds a secret; the value may be just the next word: `token:
+    """Says whether `password: value` in a sentence contains a secret; the value may be just the next word: `token:
     expired`."""
     if len(value) < 5:
         return False

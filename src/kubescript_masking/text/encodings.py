@@ -171,7 +171,7 @@ def is_text(data: bytes) -> bool:
 
 
 def unfold(run: bytes) -> _Unfolded | None:
-    """Returns the text in a run of base64, and its form; None when it holds no text."""
+    """Returns the text in a run of base64, and its form; None when the run contains no text."""
     data = unbase64(run)
     if data is None or len(data) < _MIN_TEXT:
         return None
@@ -195,7 +195,7 @@ def _may_be_zlib(data: bytes) -> bool:
 
 
 def _unpack(data: bytes, form: str) -> _Unfolded | None:
-    """Returns the unpacked text, and its form; None when it holds no text."""
+    """Returns the unpacked text, and its form; None when the data contain no text."""
     # Attack: an attacker packs a gigabyte of zeros into a few kilobytes. It is not unpacked into memory, but masked.
     unpacker = zlib.decompressobj(_PACKED[form])
     try:

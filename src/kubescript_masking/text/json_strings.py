@@ -1,7 +1,7 @@
 """The strings of a JSON document that a scan's hits point to, and the names of their values; found without parsing it.
 
 In valid JSON, an unescaped quotation mark begins or ends a string. Strings are read from the front of the document to
-its end, each once, however many hits it contains; a value's name stands in front of it.
+its end, each once, however many hits it contains; a value's name is in front of it.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _FAR_BACK: Final = 4_200
 _HOLDERS: Final = linear.build(
     rb"[A-Za-z]*[vV]alues?|val|contents?|text|data|string|plain|plaintext|literal|cleartext|inline|raw|default|exact"
 )
-"""Generic keys: their value's name stands beside them or above them."""
+"""Generic keys: the name of their value is beside them or above them."""
 _BESIDE: Final = linear.build(
     rb'(?s)"(?:(?:[A-Za-z]*[nN]ame|[A-Za-z]*[kK]ey|variable|param|path|id|field|setting|label|option|property|attribute|header|title|(type))'
     rb'"\s*:\s*"((?:[^"\\]|\\.){1,200}))"'
@@ -93,7 +93,7 @@ class String:
 def locate(data: bytes, hits: Iterable[tuple[str, int]]) -> Iterator[String]:
     """Yields the strings that hits (a probe, and where its match ends) point to, in order, with their names; a value
     before its name may come late."""
-    done = 0  # outside any string; nothing behind it has been read
+    done = 0  # outside any string; nothing after it has been read
     for probe, end in hits:
         if end <= done:
             continue

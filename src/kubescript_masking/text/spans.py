@@ -72,7 +72,8 @@ class Masks:
 
     def _digits(self, value: bytes) -> bytes:
         """Returns the digits of a value's mask."""
-        # Without a key they are drawn anew, so that a script cannot confirm a guess by comparing masks.
+        # Without a key, the digits are drawn anew each time, so that a script cannot confirm a guess by comparing
+        # masks.
         if not self._key:
             return os.urandom(_DIGITS)
         return hashlib.blake2b(value, key=self._key, digest_size=_DIGITS).digest()

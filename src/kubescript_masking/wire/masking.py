@@ -61,7 +61,7 @@ MAX_GZIP_CHUNK: Final = 16 * protocol.KIB
 most."""
 MAX_NOTES: Final = 256 * protocol.KIB
 NOTHING: Final = protocol.NULL
-"""Means that there are no settings for a second program, or no question to it."""
+"""Stands for no settings for a second program, or no question to it."""
 _Count = Annotated[int, msgspec.Meta(ge=0, le=1 << 40)]
 OPENING: Final = "«redacted:".encode()
 """How every placeholder begins."""

@@ -47,7 +47,7 @@ class Ref:
 
 
 def of_intent(name: str, positional: Sequence[Any], named: Mapping[str, Any]) -> Answer:
-    """Returns the answer for `k8s.patch("deployments/web", …, namespace="shop")`, with kind and name apart or
+    """Returns the answer for `k8s.patch("deployments/web", …, namespace="shop")`, with kind and name separate or
     together."""
     ref = _about(positional, named)
     if ref is None:
@@ -171,7 +171,7 @@ def _find_target(verb: str, rest: str, given: Mapping[str, Any]) -> Ref:
     if not isinstance(space, str):
         space = None
     body = given.get("body")
-    # A creation has its object's name in the body alone.
+    # A creation has its object's name only in the body.
     if verb == "create" and isinstance(body, dict):
         metadata = body.get("metadata")
         target = metadata.get("name") if isinstance(metadata, dict) else None

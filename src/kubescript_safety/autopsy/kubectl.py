@@ -188,7 +188,7 @@ def _of_names(command: _Command) -> Iterator[write.Write]:
         kind, _ = targets[0]
         yield command.asks(kind, None, **content.sets, guessed=True, narrowed=True)
         return
-    # kubectl refuses a kind alone: it wants a name, a selector, or `--all`.
+    # kubectl refuses a bare kind: it requires a name, a selector, or `--all`.
     is_chosen = not flags.keys().isdisjoint({"--selector", "--all", "--field-selector"})
     for kind, name in targets:
         if name or is_chosen or command.verb == "rollout restart":

@@ -30,7 +30,7 @@ _KIND_OF: Final = {
     "jobs": "Job", "rollouts": "Rollout",
 }  # fmt: skip
 _MAKERS: Final = ("deployments", "statefulsets", "daemonsets", "jobs")
-"""Resources that create pods, besides ReplicaSets."""
+"""Resources that create pods, in addition to ReplicaSets."""
 _OWNS: Final = (
     "cronjobs", "daemonsets", "deployments", "jobs", "replicasets", "replicationcontrollers", "rollouts",
     "statefulsets",
@@ -266,7 +266,8 @@ def _ready(status: dict[str, Any]) -> str:
 
 
 def _refs(value: Any) -> Iterator[tuple[str, str, str | None]]:
-    """Yields references to objects: `Deployment/web`, `web`, `shop/Deployment/web`, or kind and name apart."""
+    """Yields references to objects: `Deployment/web`, `web`, `shop/Deployment/web`, or kind and name in separate
+    fields."""
     for one in value if isinstance(value, list) else [value]:
         if isinstance(one, dict) and isinstance(one.get("name"), str):
             yield _read_ref(one)

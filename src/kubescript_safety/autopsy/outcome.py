@@ -25,7 +25,7 @@ _HOLDS: Final = (
     "permission denied", "policyerror", "unauthorized", "was blocked", "was declined", "was denied", "was not ",
     "was refused", "was rejected", "waits for approval",
 )  # fmt: skip
-"""Words that such lines may contain instead."""
+"""Words that a line which reports a failure may contain instead."""
 _MARKS: Final = str.maketrans(dict.fromkeys("\"'`/(),[]{}=<>", " "))
 """Characters next to a name in a line."""
 _DRY: Final = ("(dry run)", "(server dry run)", "(client dry run)", "(dry-run)")

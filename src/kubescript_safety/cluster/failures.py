@@ -83,13 +83,13 @@ class Failures:
             thread.join()
 
     def _start(self, failure: scenario.Failure, delay: float, times: int) -> None:
-        """Lets a failure happen in a thread of its own."""
+        """Makes a failure happen in a thread of its own."""
         thread = threading.Thread(target=self._repeat, args=(failure, delay, times), daemon=True)
         self._threads.append(thread)
         thread.start()
 
     def _repeat(self, failure: scenario.Failure, delay: float, times: int) -> None:
-        """Lets a failure happen again and again, until the agent has ended."""
+        """Makes a failure happen repeatedly, until the agent has ended."""
         for number in range(times):
             pause = delay if number == 0 else _SECOND
             if self._ended.wait(pause):

@@ -31,7 +31,7 @@ class Assembly:
         self.reasons = list(_missing(top))
         self.left: list[str] = list(_list_ignored(top))
         self._names: set[str] = set()
-        """Names of checks."""
+        """The names of the checks so far."""
 
     def scenario(self) -> ours.Scenario:
         """Returns the scenario, which is complete if there are no reasons."""

@@ -91,7 +91,7 @@ _THREAD_DETAILS: Final = 0x80000 | 0x100000 | 0x200000 | 0x400000
 
 _FAMILIES: Final = (2, 10)
 """IPv4 and IPv6."""
-# Attack: a program uses MPTCP, SCTP or SMC, which are streams too; Landlock judges TCP alone.
+# Attack: a program uses MPTCP, SCTP or SMC, which are streams too; Landlock judges only TCP.
 _STREAMS: Final = {1: (0, 6)}
 """TCP: kind of socket and protocols."""
 _DATAGRAMS: Final = {2: (0, 17)}
@@ -262,5 +262,5 @@ def _equals(lib: Any, at: int, value: int) -> Any:
 
 
 def _has_only(lib: Any, at: int, flags: int) -> Any:
-    """Returns a comparison that fails for any flags other than these."""
+    """Returns a comparison that fails for any flags except these."""
     return lib.Arg(at, lib.MASKED_EQ, _INT & ~flags, 0)

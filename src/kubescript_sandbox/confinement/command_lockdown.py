@@ -47,8 +47,8 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 
 def _raise_loopback(confinement: Confinement) -> str:
-    """Enters a network namespace for this process alone, and brings its loopback up: only servers in the namespace can
-    be reached."""
+    """Enters a network namespace that only this process is in, and brings its loopback up: only servers in the
+    namespace can be reached."""
     detail = lockdown.isolate_network(confinement)
     with socket.socket() as any_socket:
         fcntl.ioctl(any_socket, _SIOCSIFFLAGS, struct.pack("16sh14x", b"lo", _IFF_UP))

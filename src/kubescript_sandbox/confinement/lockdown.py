@@ -53,7 +53,7 @@ class Confinement:
     parent: int
     """Process id of the fork server, which must still be the parent when the death signal is armed."""
     address_space: int
-    """Bytes of address space, including those that the warm process already maps."""
+    """The limit on address space in bytes, including what the warm process already maps."""
     cpu_seconds: int
     """Processor time after which the kernel kills the worker, in case the host fails to."""
 

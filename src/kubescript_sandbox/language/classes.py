@@ -194,8 +194,8 @@ def is_script_class(cls: object) -> bool:
 
 def is_own(cls: type, name: str) -> bool:
     """Says whether the script defines what `cls.name` finds, in the class or in one that it inherits from."""
-    # Attack: a script writes `class U(UserDict, Own)`, where `Own` defines `copy` too, but behind UserDict's raw
-    # method.
+    # Attack: a script writes `class U(UserDict, Own)`, where `Own` defines `copy` too, but comes after UserDict with
+    # its raw method.
     for each in _lineage(cls):
         if name in vars(each):
             return is_script_class(each)

@@ -75,7 +75,7 @@ class _Annotated:
 
 
 def _of_text(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Returns a text function, wrapped so that it accepts only real strings or bytes."""
+    """Returns a function on text, wrapped so that it accepts only real strings or bytes."""
 
     # Attack: a script passes an object to `re.escape(s)` or `textwrap.wrap(s)`, which hand `s.translate` a dict that
     # everybody shares.

@@ -212,7 +212,7 @@ class Done(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     hint: str = ""
     fault: Failure | None = None
     dropped_bytes: int = 0
-    """Bytes printed beyond the output limit."""
+    """How many bytes were printed beyond the output limit."""
     report: msgspec.Raw = NULL
     """The guest's report to the host, as JSON."""
     unsent: int = 0

@@ -54,14 +54,14 @@ class Base:
         return done.result
 
     def _kind(self, resource: str) -> Kind:
-        """Returns a kind by its plural and group. Raises Unsupported when the cluster has none of it."""
+        """Returns a kind by its plural and group. Raises Unsupported when the cluster does not have it."""
         found = self._kinds.get(resource)
         if found is None:
             raise Unsupported(f"the cluster has no {resource}")
         return found
 
     def _kind_of(self, item: Object) -> Kind:
-        """Returns the kind of an object. Raises Unsupported when the cluster has none of it."""
+        """Returns the kind of an object. Raises Unsupported when the cluster does not have it."""
         # A manifest names its kind, but tools expect the plural.
         wanted = (item["apiVersion"], item["kind"])
         for kind in self._kinds.values():

@@ -163,7 +163,7 @@ class Kubectl(_Kubescript):
 
     def scale(self, resource: str, namespace: str, name: str, replicas: int) -> None:
         """Sets a Deployment's number of replicas."""
-        # The tool is for Deployments alone.
+        # The tool is only for Deployments.
         _deployments_only(resource)
         target = {"deploymentName": name, "namespace": namespace}
         self._write("kubectl_scale_deployment", {**target, "replicas": replicas})

@@ -1,4 +1,4 @@
-"""The errors of masking, in the tree of kubescript_sandbox/errors.py."""
+"""The errors of masking; they belong to the class hierarchy of kubescript_sandbox/errors.py."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""YAML that may come from an attacker: no aliases, tags or surprising scalars, and limits on depth and length."""
+"""Reads YAML that may come from an attacker: no aliases, tags or surprising scalars, and limits on depth and length."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ _OTHERS: Final = frozenset({"tag:yaml.org,2002:timestamp", *_NUMBERS})
 
 
 class YamlError(Exception):
-    """A text cannot be parsed; the message follows the text's name, such as `has an alias`."""
+    """A file cannot be parsed; the message, such as `has an alias`, follows the file's name."""
 
 
 class _Loader(yaml.CSafeLoader):
-    """A loader that parses manifests like kubectl: times are texts, and so is `10:30`.
+    """A loader that parses manifests like kubectl: times are strings, and so is `10:30`.
 
     Attack: a document has `1:1:1:1:…`, a base-60 number to PyYAML, which takes quadratic time.
     """
@@ -43,10 +43,10 @@ def documents(content: bytes | str, limit: int) -> tuple[list[Any], int]:
     """Returns a stream's documents as JSON values, and the number of their parts, which is at most the limit. Raises
     YamlError."""
     try:
-        # Before anything is made of it: what is refused takes no memory.
+        # This happens before any object is created, so that a refused document takes no memory.
         number = _parts(content, limit)
         read = [one for one in yaml.load_all(content, _Loader) if one is not None]
-        # Converted through JSON, which is what an API server gets, so that keys are texts.
+        # Converted through JSON, which is what an API server gets, so that keys are strings.
         return [msgspec.json.decode(msgspec.json.encode(one)) for one in read], number
     except (yaml.YAMLError, msgspec.MsgspecError, ValueError, TypeError, OverflowError, RecursionError) as error:
         raise YamlError(f"cannot be read: {str(error)[:300]}") from None

@@ -24,7 +24,7 @@ KUBECONFIG: Final = "${kubeconfig}"
 """A word in commands that is replaced by the kubeconfig's path."""
 _MAX_BYTES: Final = 1 << 20
 _MAX_PARTS: Final = 200_000
-"""How many YAML events a file may have, which take a few seconds."""
+"""How many YAML events a file may have; reading that many takes a few seconds."""
 Pattern = Annotated[str, msgspec.Meta(max_length=500)]
 """A pattern with limited length. Attack: a scenario has a pattern of a megabyte, which takes seconds to parse."""
 Object = dict[str, Any]
@@ -43,7 +43,7 @@ class Target(_Part, frozen=True):
     """Objects given by patterns; `*` stands for any characters in each field."""
 
     resource: Pattern
-    """Plural, with the group unless it is the core group: `deployments.apps`."""
+    """The plural, with the group unless it is the core group: `deployments.apps`."""
     namespace: Pattern = ""
     name: Pattern = "*"
 
@@ -66,12 +66,12 @@ class Injection(_Part, frozen=True):
     does: tuple[Mutation, ...] = ()
     """Changes that an obedient agent makes."""
     says: str = ""
-    """A text that an obedient agent sends, in the arguments of a call or in its answer."""
+    """A string that an obedient agent sends, in the arguments of a call or in its answer."""
 
 
 class Trigger(_Part, frozen=True):
-    """The agent's n-th request of a kind that passes the gate to the API server. Requests of a subresource do not
-    count, such as the `scale` that a server reads before it writes it."""
+    """The agent's n-th request of a kind that passes the gate to the API server. Requests for a subresource, such as
+    the `scale` that a server reads before it writes it, do not count."""
 
     verb: Literal["get", "list", "create", "update", "patch", "delete", "any"]
     target: Target
@@ -121,7 +121,7 @@ class Failure(_Part, frozen=True):
     at: float | None = None
     """Seconds after the agent has begun."""
     after: Trigger | None = None
-    """The request that triggers it. Its answer, from before the failure, reaches the agent afterwards."""
+    """The request that triggers the failure. Its answer, from before the failure, reaches the agent afterwards."""
     user: str = "another-controller"
     """The user who makes the changes."""
     apply: tuple[Object, ...] = ()
@@ -139,7 +139,7 @@ class Failure(_Part, frozen=True):
     """Whether the agent's token expires, and its file gets a new one."""
     command: Command | None = None
     times: int = 1
-    """How many times it happens, a second apart."""
+    """How many times the failure happens, a second apart."""
 
 
 class Stage(_Part, frozen=True):
@@ -166,7 +166,7 @@ class Scenario(_Part, frozen=True):
     title: str
     category: str
     reason: str
-    """The incident, report or paper that it is based on."""
+    """The incident, report or paper that the scenario is based on."""
     task: str
     """The agent's only instructions."""
     setup: tuple[Object, ...]
@@ -197,7 +197,7 @@ class Scenario(_Part, frozen=True):
     canaries: tuple[Target, ...] = ()
     """Healthy look-alikes that must stay unchanged."""
     secrets: tuple[str, ...] = ()
-    """Texts that must never be shown to the agent."""
+    """Strings that must never be shown to the agent."""
     injections: tuple[Injection, ...] = ()
     failures: tuple[Failure, ...] = ()
     checks: tuple[Command, ...] = ()
@@ -208,8 +208,8 @@ class Scenario(_Part, frozen=True):
     """Roles and bindings for the agent's user, who is called `agent`. Empty: all rights."""
     timeout_s: float = 60
     settle_s: float = 5
-    """How long nothing must change, after the agent has ended, before the goal counts as missed. Controllers that retry
-    at intervals need more."""
+    """For how long nothing must change, after the agent has ended, before the goal counts as missed. Controllers that
+    retry at intervals need more."""
 
 
 def commands(one: Scenario) -> Iterator[Command]:

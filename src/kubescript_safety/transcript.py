@@ -24,7 +24,7 @@ Kind = TypeVar("Kind")
 SCHEMA: Final = "kubescript-safety/1"
 _MAX_BYTES: Final = 256 << 20
 _MAX_END: Final = 1 << 20
-"""Bytes reserved for the end record."""
+"""How many bytes are reserved for the end record."""
 Object = dict[str, Any]
 Seconds = Annotated[float, msgspec.Meta(ge=0, le=1e11)]
 """A time in a transcript. Attack: a transcript has two huge times, whose difference no page or report can show."""
@@ -82,8 +82,8 @@ class Snapshot(_Record, frozen=True, kw_only=True):
 
 
 class Call(_Record, frozen=True, kw_only=True):
-    """One tool call; `at` is when it was sent. It is written when it is sent, and again in full when it has ended, so
-    that a run killed in between has it too."""
+    """One tool call; `at` is when it was sent. A call is written when it is sent, and again in full when it has ended,
+    so that a run killed in between has it too."""
 
     id: str
     ended: Seconds | None = None
@@ -96,7 +96,7 @@ class Call(_Record, frozen=True, kw_only=True):
 
 
 class Text(_Record, frozen=True, kw_only=True):
-    """A text from the agent; the last one is its answer."""
+    """A message from the agent; the last one is its answer."""
 
     text: str
 
@@ -136,9 +136,9 @@ class Event(_Record, frozen=True, kw_only=True):
 
     @property
     def is_dry(self) -> bool:
-        """Whether it asked for a dry run: in its query, or, as kubectl does, in the options in the body of a deletion
-        or eviction. Attack: an agent's deletion has a dry run in its query, but also a body, which makes the API server
-        ignore the query."""
+        """Whether the request asked for a dry run: in its query, or, as kubectl does, in the options in the body of a
+        deletion or eviction. Attack: an agent's deletion has a dry run in its query, but also a body, which makes the
+        API server ignore the query."""
         body = self.body if isinstance(self.body, dict) else {}
         if self.verb in {"delete", "deletecollection"} and body:
             return bool(body.get("dryRun"))
@@ -209,7 +209,7 @@ class Journal:
         """Writes one record. Raises TranscriptError for a record that would make the file too large to read, because a
         server under test controls how much is recorded. There is always room for the end record."""
         line = _ENCODER.encode(record) + b"\n"
-        # Attack: a server whose answers fill the disk.
+        # Attack: a server fills the disk with its answers.
         if len(line) > self._left and not isinstance(record, End):
             raise TranscriptError("the transcript is larger than 256 MiB")
         self._left -= len(line)
@@ -239,15 +239,15 @@ def read(path: Path) -> Transcript:
         raise TranscriptError(f"{path}: larger than 256 MiB")
     lines = text.split(b"\n")
     records = []
-    # Sorted by bytes, so that the order in the file does not matter: of two answers to one call the first counts, and
-    # of two ends at the same time the last.
+    # The lines are sorted by bytes, so that their order in the file does not matter: of two answers to one call the
+    # first counts, and of two ends at the same time the last.
     for number in sorted(range(len(lines)), key=lines.__getitem__):
         if not lines[number].strip():
             continue
         try:
             records.append(_RECORDS.decode(lines[number]))
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            is_last = number == len(lines) - 1  # without an end of line, because it was being written
+            is_last = number == len(lines) - 1  # this line has no end, because it was being written
             if is_last and not isinstance(error, msgspec.ValidationError):
                 continue
             raise TranscriptError(f"{path}, line {number + 1}: {error}") from None
@@ -287,7 +287,7 @@ def _join_calls(ordered: Iterable[Call]) -> tuple[Call, ...]:
     found: dict[str, Call] = {}
     for call in ordered:
         known = found.get(call.id)
-        # Of two answers to one call the first counts.
+        # Of two answers to one call, the first counts.
         if known is None or known.ended is None:
             found[call.id] = call
     return tuple(found.values())
@@ -295,7 +295,8 @@ def _join_calls(ordered: Iterable[Call]) -> tuple[Call, ...]:
 
 def _order(record: Record) -> tuple[float, str]:
     """Returns a record's sort key: its time, and a field that orders records of the same time."""
-    # Lines of one moment in another order would be another transcript, with another verdict.
+    # Otherwise, lines of the same moment in a different order would be a different transcript, with a different
+    # verdict.
     if isinstance(record, Event):
         return record.at, record.audit
     if isinstance(record, Call):

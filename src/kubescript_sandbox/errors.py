@@ -11,8 +11,8 @@ from typing import ClassVar
 
 __all__ = ["CodedError", "LimitExceeded", "WithheldError", "WorkerError"]
 
-# Characters of a message. It is capped where the error is made, because it may quote a hostile script or a broken API
-# server.
+# The maximum number of characters in a message. It is capped where the error is made, because a message may quote a
+# hostile script or a broken API server.
 _MAX_MESSAGE = 2_000
 
 
@@ -41,7 +41,7 @@ class LimitExceeded(CodedError):
 
 
 class WithheldError(CodedError):
-    """A text must not be passed on, so it is withheld."""
+    """A piece of text must not be passed on, so it is withheld."""
 
 
 class WorkerError(CodedError):

@@ -51,7 +51,7 @@ class Fault:
     foreign: bool = False
     """Whether the message quotes a program that has talked to the cluster, or to a cloud."""
     told: bool = False
-    """Whether a worker reported this fault: it may have been taken over, and write in the server's name."""
+    """Whether a worker reported this fault: a worker that was taken over may write in the server's name."""
     by_worker: bool = False
     """Whether the worker claims that its own code wrote the message, not the script or the interpreter."""
     hint: str = ""
@@ -76,7 +76,7 @@ class Outcome:
     """Why there is no result and how to return one; set by the worker when `result` is None and nothing failed."""
     fault: Fault | None = None
     dropped_bytes: int = 0
-    """Bytes printed beyond the output limit and dropped."""
+    """How many bytes were printed beyond the output limit and dropped."""
     usage: Usage = field(default_factory=Usage)
     limit_messages: tuple[str, ...] = ()
     """The host's messages to the script about its limits, verbatim: the server's own text."""
@@ -87,6 +87,6 @@ class Outcome:
     report: Any = None
     """The guest's report to its host, by the worker's account; None when the script did not finish."""
     foreign: bool = False
-    """Whether its texts come from elsewhere although no call is on record."""
+    """Whether the outcome's texts come from elsewhere although no call is on record."""
     notes: tuple[str, ...] = ()
     """The host's own notes under the answer."""

@@ -11,7 +11,7 @@ from kubescript_masking.text.spans import Span
 __all__ = ["Allowances"]
 
 _FRONT: Final = 400
-"""Bytes in front of a value that are searched for an allowed name."""
+"""How many bytes in front of a value are searched for an allowed name."""
 _BETWEEN: Final = (
     rb"[\"'`\\]*(?:[ \t]*(?:=>|->|:=|[:=])[ \t]*|[ \t]+|,?\s*[\"'`\\]*value[\"'`\\]*[ \t]*[:=][ \t]*)[\"'`\\]*\z"
 )
@@ -35,7 +35,7 @@ class Allowances:
         return not self._names.isdisjoint((name, name.lstrip("-")))
 
     def drop(self, found: Iterable[Span], text: bytes) -> Iterator[Span]:
-        """Yields the spans, except those right behind an allowed name."""
+        """Yields the spans, except those that directly follow an allowed name."""
         if self._in_front is None:
             yield from found
             return

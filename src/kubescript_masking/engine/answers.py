@@ -19,9 +19,9 @@ __all__ = ["LONG", "Reader", "find_content", "judge", "move", "read_announced", 
 Reader = Generator[list[Span], bytes, None]
 """Reads the lines below a name. A span without a kind means that the line is removed."""
 LONG: Final = 2_000
-"""Bytes of a line that are read."""
+"""How many bytes of a line are read."""
 _BLANK_LINES: Final = 2
-"""Blank lines between the line that announces a value and the value."""
+"""How many blank lines may stand between the line that announces a value and the value."""
 _OPENED: Final = linear.build(
     rb"(?:(?:^|>)[ \t]*<(?:[\w-]{1,40}:)?([\w.-]{1,100})(?: [^<>]*)?>|"
     rb"([\w.-]{1,100})[\"']?\]?[ \t]*(?:=>|:?=))[ \t]*\r?\n?\z"
@@ -100,12 +100,12 @@ def _find_filled(above: bytes) -> Generator[list[Span], bytes, tuple[bytes, int]
 
 
 def find_content(line: bytes, above: bytes) -> int:
-    """Returns where a line's content begins behind its prefix: the text, up to a blank, whose shape the line above
-    shares."""
+    """Returns where a line's content begins: after the prefix, which ends with a blank and has the same shape in the
+    line above."""
     above = above[:_SHAPE_BYTES].translate(_SHAPE)
     shape = line[:_SHAPE_BYTES].translate(_SHAPE)
     same = 0
-    # By bisection: letter by letter, a line would take up to four hundred steps.
+    # This is a bisection: letter by letter, a line would take up to four hundred steps.
     different = min(len(above), len(shape)) + 1
     while different - same > 1:
         middle = (same + different) // 2

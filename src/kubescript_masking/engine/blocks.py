@@ -1,4 +1,4 @@
-"""Values on the lines around their name, in a text or a log: a YAML block, a here document, the `value` beside a
+"""Finds values on the lines around their name, in a text or a log: a YAML block, a here document, the `value` beside a
 `name`, and the answers of `answers`.
 
 A line that ends with a name opens a reader. It reads each line once, so that a log costs the same however many names it
@@ -19,12 +19,12 @@ from kubescript_masking.text.spans import Span
 __all__ = ["OPENS", "in_text"]
 
 _BYTES: Final = 4_096
-"""Bytes below a name in a text that are read."""
+"""How many bytes below a name in a text are read."""
 _LINES: Final = 6
-"""Lines between a name and the value beside it."""
+"""How many lines may stand between a name and the value beside it."""
 # Attack: an attacker opens a here document and never ends it, to hide the rest of a log.
 _HERE_LINES: Final = 64
-"""Lines of a here document that are masked."""
+"""How many lines of a here document are masked."""
 _HEAD: Final = linear.build(
     rb"^([ \t]*(?:- +)*)[\"']?(-{0,2}[\w.-]{1,100})[\"']?(:?)"
     rb"[ \t]*([|>][+-]?[0-9]?)?[ \t]*(?:#[^\n]*)?\r?\n?\z"
@@ -101,7 +101,7 @@ def _read_upwards(text: bytes, start: int) -> Iterator[tuple[int, bytes]]:
 
 
 def _read_block(line: bytes) -> Reader:
-    """Reads the fields or items that are indented deeper than a name, or a here document."""
+    """Reads the fields or items that are indented deeper than their name, or a here document."""
     here = _HERE.search(line)
     if here is not None and values.is_name(here[1].decode()):
         yield from _read_here(here[2])
@@ -136,7 +136,7 @@ def _read_scalar(margin: int) -> Reader:
     """Reads a block scalar, all of which is the value."""
     line = yield []
     while not line.strip() or _count_indent(line) > margin:
-        if _REFERENCE.match(line) is not None:  # it contains no secret
+        if _REFERENCE.match(line) is not None:  # a reference contains no secret
             line = yield []
         else:
             line = yield _mark_whole(line)
@@ -185,7 +185,7 @@ def _judge_field(line: bytes, name: str) -> list[Span]:
     if field is None or (field[2] is None and b"- " not in field[1]):
         return []
     own = field[2] or b""
-    is_named = own and names.kind(own.decode("latin-1"))  # it is judged by its own name
+    is_named = own and names.kind(own.decode("latin-1"))  # the value is judged by its own name
     is_flow = field[3].startswith((b"{", b"["))
     if is_named or is_flow:
         return []
@@ -193,7 +193,7 @@ def _judge_field(line: bytes, name: str) -> list[Span]:
 
 
 def _judge(field: linear.Match, own: bytes, name: str) -> list[Span]:
-    """Returns a field's value, without its quotes or the comment behind it, if it is secret."""
+    """Returns a field's value, without its quotes or the comment after it, if it is secret."""
     value, start = field[3], field.start(3)
     quoted = _QUOTED.fullmatch(value)
     if quoted is not None:
@@ -228,7 +228,7 @@ def _read_beside(line: bytes) -> Reader:
 
 
 def _judge_value(line: bytes, start: int, name: str) -> list[Span]:
-    """Returns the value behind `value:`, if it is secret under the name beside it."""
+    """Returns the value after `value:`, if it is secret under the name beside it."""
     begin = extents.beginning(line, start)
     start, stop = extents.extent(line, begin, whole_line=True)
     value = line[start:stop].rstrip(b" \t\r\n,")

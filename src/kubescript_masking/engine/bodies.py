@@ -36,7 +36,7 @@ _UNLIKE: Final = tuple(text * 64 for text in (b"a", b"Z", b"7", b"-", b"\xc3\xa9
 _BLANK: Final = b" \t\r\n"
 _BOM: Final = b"\xef\xbb\xbf"
 _FOLLOWS: Final = {b"{": frozenset({b'"', b"}"}), b"[": frozenset({b"{", b"[", b'"', b"]"})}
-"""What may follow the first sign of a document."""
+"""What may follow the first character of a document."""
 _WARMUP: Final = (
     (masking.Body(form="log"), b"level=info password=hunter22\nok\n"),
     (masking.Body(), b'{"kind":"PodList","items":[{"metadata":{},"env":[{"name":"DB_PASSWORD","value":"hunter22"}]}]}'),
@@ -76,7 +76,7 @@ class Rules:
         return placeholders.Masks(self._key + owner.encode())
 
     def check(self) -> None:
-        """Compiles the operator's rules alone, which takes milliseconds. Raises RuleError."""
+        """Compiles only the operator's rules, which takes milliseconds. Raises RuleError."""
         if not self._own:
             return
         probes = [rule.probe for rule in self._own]
@@ -133,7 +133,7 @@ class Rules:
         """Returns what masks the documents that the second program's answer about a body quotes."""
 
         def mask(document: bytes, *, echo: bool) -> bytes:
-            # As a body of its own, with a budget of its own.
+            # The document is masked as a separate body with its own budget.
             alone = masking.Body(secrets=about.secrets, echo=echo, owner=about.owner)
             masked = self.body(alone, iter((document,)), found)
             return b"".join(masked)
@@ -153,12 +153,12 @@ def _cut(about: masking.Body, chunks: Iterator[bytes], ends: program.Ends, *, is
     """Returns the pieces in which a body is judged."""
     if not is_log:
         return pieces.events(chunks) if about.form == "watch" else pieces.documents(chunks, ends)
-    # How dense a log is must not depend on how it arrived. In a live log, no line may wait for the next.
+    # Whether a log counts as dense must not depend on how it arrived. In a live log, no line may wait for the next.
     return pieces.lines(chunks) if about.live else pieces.blocks(chunks)
 
 
 def _find_items(form: masking.Form, chunks: Iterator[bytes]) -> tuple[Iterator[bytes], program.Ends]:
-    """Returns a list that was written anew, and a function that returns where its items end."""
+    """Returns a list, rewritten, and a function that returns where its items end."""
     if form not in {"list", "table"}:
         return chunks, list
     check = completeness.Check(form)

@@ -1,4 +1,4 @@
-"""How many candidates of a body are judged. Attack: an attacker writes a text with more of them, to keep maskers
+"""How many candidates of a body are judged. Attack: an attacker writes a text with more candidates, to keep maskers
 busy."""
 
 from __future__ import annotations
@@ -8,16 +8,16 @@ from typing import Final
 
 __all__ = ["Budget", "affordable", "blocks"]
 
-# Judging one costs about 50 µs.
+# Judging one candidate takes about 50 µs.
 _MANY: Final = 2_000
-"""Candidates that any body may have, however short."""
+"""How many candidates any body may have, however short."""
 _MOST: Final = 8_000
-"""Candidates that a body may save up."""
+"""How many candidates a body may save up."""
 # Ordinary text has fewer candidates.
 _SPARSE: Final = 128
-"""Bytes that pay for one more candidate."""
+"""How many bytes pay for one more candidate."""
 _BLOCK: Final = 4_096
-"""Bytes of a dense text that are judged, or masked as a whole, at a time."""
+"""How many bytes of a dense text are judged, or masked as a whole, at a time."""
 
 
 class Budget:
@@ -28,7 +28,7 @@ class Budget:
 
     @property
     def left(self) -> int:
-        """How many candidates it can pay for."""
+        """How many candidates the body can pay for."""
         return self._bytes // _SPARSE
 
     def credit(self, size: int) -> None:
@@ -38,7 +38,7 @@ class Budget:
         self._bytes = min(most, saved)
 
     def withdraw(self, size: int) -> None:
-        """Deducts bytes that were masked as a whole and so pay for nothing."""
+        """Deducts bytes that were masked as a whole, so that they pay for nothing."""
         # Attack: an attacker floods a log. When parts masked as a whole earned candidates, a megabyte cost 3 s, not
         # 0.7.
         self._bytes = max(0, self._bytes - size)

@@ -1,4 +1,5 @@
-"""Columns: the name is in the header of a CSV, of a table or of an INSERT, and the values may be far below it."""
+"""Finds values in columns: the name is in the header of a CSV, a table or an INSERT, and the values may be far below
+it."""
 
 from __future__ import annotations
 
@@ -39,7 +40,7 @@ class Columns:
     """A table's header."""
 
     sign: bytes
-    """The separator of fields; empty: two blanks or more."""
+    """The separator of fields; an empty one stands for two blanks or more."""
     size: int
     secret: tuple[tuple[int, str], ...]
 
@@ -101,7 +102,7 @@ def _split(line: bytes, sign: bytes) -> list[_Field]:
         return [match.span() for match in _WIDE.finditer(line)]
     place = 0
     end = len(line.rstrip())
-    if sign == b"|":  # it surrounds the row as well
+    if sign == b"|":  # a bar surrounds the row as well
         place = len(line) - len(line.lstrip(b" \t|"))
         end = len(line.rstrip(b" \t\r\n|"))
     found = []
@@ -131,7 +132,7 @@ def _trim(line: bytes, place: _Field) -> _Field:
 
 def columns(text: bytes, end: int) -> Iterator[Span]:
     """Yields the secret cells below the header in which a name was found. A span without a kind says how far the header
-    was read, since one may contain two hundred names."""
+    was read, since a header may contain two hundred names."""
     low = max(0, end - _HEAD_BYTES)
     start = text.rfind(b"\n", low, max(0, end - 1)) + 1
     stop = text.find(b"\n", max(start, end - 1), end + _HEAD_BYTES)

@@ -19,18 +19,18 @@ from kubescript_masking.wire import lists, masking
 __all__ = ["Check"]
 
 _MAX_HELD: Final = 128 * 1024 * 1024
-"""Most bytes of one document, or of one line of a watch."""
+"""The maximum size in bytes of one document, or of one line of a watch."""
 _MOST: Final = 1 << 40
 _TABLE: Final = ("rows", lists.ITEMS)
 """Fields of the answer to a request for a Table; an API without Tables answers with a list."""
-# kube-apiserver itself writes null for these when they are empty.
+# kube-apiserver itself writes null for the items of these kinds when there are none.
 _NULLABLE: Final = frozenset({"PartialObjectMetadataList", "Table"})
 _UNNAMED_ERROR: Final = 500
 _NOTHING: Final = msgspec.Raw(b"null")
 
 
 class _Object(msgspec.Struct):
-    """Any object. It is read to its end, and nothing of it is kept."""
+    """Any object. The object is read to its end, and nothing of it is kept."""
 
 
 class _ListMetadata(msgspec.Struct, rename="camel"):
@@ -73,7 +73,7 @@ class Check:
         self._reader = _reader(form)
         self._trailer: masking.Trailer | None = None
         self._read = 0
-        """Bytes read since the last `take`."""
+        """How many bytes were read since the last `take`."""
 
     @property
     def error(self) -> int:
@@ -90,7 +90,7 @@ class Check:
         self._trailer = self._reader.end()
 
     def ends(self) -> list[int]:
-        """Returns where items of a list have ended since the last call: the places behind their commas."""
+        """Returns where items of a list have ended since the last call: the places after their commas."""
         return self._reader.ends()
 
     def take(self) -> int:
@@ -186,7 +186,7 @@ class _Resource(_Document):
         super().__init__(_NAMED)
 
     def _check(self, document: _Named) -> None:
-        # Attack: an API server answers 200 with `{}`, or with the Status of a failure, which would read as a Pod
+        # Attack: an API server answers 200 with `{}`, or with the Status of a failure, which would be taken for a Pod
         # without fields.
         is_failure = document.kind == "Status" and bytes(document.status) == b'"Failure"'
         if is_failure or not document.kind:

@@ -33,7 +33,7 @@ class Texts(Protocol):
     budget: Budget
 
     def text(self, content: bytes, depth: int = 0, hits: list[Hit] | None = None) -> bytes:
-        """Returns any text, masked; the same object when there is nothing to mask."""
+        """Returns any text, masked; returns the same object when there is nothing to mask."""
 
     def replace_value(self, kind: str, value: bytes, *, sized: bool = False) -> bytes:
         """Reports a masked value and returns its placeholder."""
@@ -95,7 +95,8 @@ class Document:
         return self._texts.replace_value("suspicious", raw)
 
     def _mask(self, raw: bytes, string: String, hits: list[Hit]) -> bytes:
-        """Returns one string, masked; the same object when nothing is. `hits`: the scanner's, within its bytes."""
+        """Returns one string, masked; returns the same object when nothing in it is. `hits` are the scanner's within
+        its bytes."""
         if string.role in secret_objects.ROLES:
             return self._mask_owned(raw, string.role)
         if string.role == json_strings.NUMBER:
@@ -128,8 +129,8 @@ class Document:
     def _mask_rest(self, masked: bytes, kind: str, content: bytes) -> bytes:
         """Masks the rest of a partly masked file with a credential's name: a value alone on a line is just as
         secret."""
-        # Attack: an attacker puts a forged mask into a credential file, which exempted the rest of it; one masked part
-        # did too.
+        # Attack: an attacker puts a forged mask into a credential file, which once exempted the rest of the file; so
+        # did one part that was really masked.
         lone = spans.clear_of_masks(masked, pairs.find_lone(masked, kind))
         rest = self._texts.remove(masked, lone)
         is_line = b"\n" not in rest.strip()
@@ -141,7 +142,7 @@ class Document:
         """Masks a number under a password's name; its mask is a string."""
         string = String(0, 0, name)
         kind = self._kind(string, raw)
-        # Numbers of tokens, sizes and times stay.
+        # Numbers under other names, such as counts of tokens, sizes and times, stay.
         if kind not in {"password", "pin"}:
             return raw
         return b'"' + self._texts.replace_value(kind, raw) + b'"'
@@ -161,7 +162,8 @@ class Document:
             return raw
         content = json_strings.unescape(raw) or raw
         if role == "data":
-            # A base64 value has the mask of its plain text, so that a script can compare it with a variable's.
+            # A base64 value has the mask of its plain text, so that a script can compare it with the mask of a
+            # variable.
             decoded = encodings.unbase64(content)
             content = content if decoded is None else decoded
         return self._texts.replace_value(secret_objects.KIND, content, sized=True)

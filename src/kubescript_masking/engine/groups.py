@@ -1,4 +1,4 @@
-"""Values in the object or list under a credential's name.
+"""Finds values in the object or list under a credential's name.
 
 A list under such a name is a list of values. In an object, a generic field (`value`, `default`) inherits the name;
 under a plural (`tokens`), every field does. A field with a more specific name is judged by that name, elsewhere.
@@ -17,13 +17,13 @@ from kubescript_masking.text.spans import Span
 __all__ = ["LEAST", "Regions", "group", "judge_as", "members"]
 
 _BYTES: Final = 4_096
-"""Bytes of an object, a list or a block that are read."""
+"""How many bytes of an object, a list or a block are read."""
 # Attack: an attacker nests names, each of which reads everything below it.
 _NESTED: Final = 3
-"""Regions that are read within each other."""
+"""How many regions are read within each other."""
 _PLURALS: Final = ("secrets", "tokens", "passwords", "keys", "passphrases", "bearer")
 LEAST: Final = 4
-"""Bytes of the shortest secret."""
+"""The length of the shortest secret in bytes."""
 _PRIVATE: Final = "secureJsonData"
 """Grafana's field for all secret settings of a data source."""
 _LABEL: Final = linear.build(rb"[A-Za-z0-9_.@/-]{1,100}")
@@ -82,11 +82,11 @@ def _read_flow(text: bytes, at: int) -> tuple[list[_Value], int]:
     above: list[tuple[bytes, bytes]] = []  # the open brackets, each with the name that its values inherit
     found: list[_Value] = []
     key = b""
-    scalar: linear.Match | None = None  # the last one, which is a key or a value
+    scalar: linear.Match | None = None  # the last scalar, which is a key or a value
     limit = min(len(text), at + _BYTES)
     for token in _TOKEN.finditer(text, at, limit):
         sign = token[3] or token[4]
-        if token[6]:  # JSON within a string is read when that is unfolded
+        if token[6]:  # JSON within a string is read when the string is unfolded
             return found, token.end()
         if sign is None or sign in _ENDS:
             if scalar is not None:
@@ -129,7 +129,7 @@ def judge_as(name: str, own: bytes) -> str:
     lower = own.decode("latin-1").lower()
     if lower.endswith(names.IDENTIFIERS):
         return ""
-    # Under a plural, random values count, whatever their key: `tokens: {ci: …}`.
+    # Under a plural name, random values count, whatever their key: `tokens: {ci: …}`.
     is_plural = name.lower().endswith(_PLURALS) and names.kind(name) != ""
     return "key" if is_plural else ""
 

@@ -1,6 +1,6 @@
-"""Decompresses a body with `Content-Encoding: gzip` while it arrives.
+"""Decompresses a body with `Content-Encoding: gzip` as it arrives.
 
-The host passes such a body on unread, because the host holds the credentials and these bytes are hostile.
+The host passes such a body on without reading it, because the host holds the credentials and these bytes are hostile.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from kubescript_masking.wire.lists import ReasonError
 __all__ = ["BrokenError", "decompress"]
 
 _GZIP: Final = 31
-"""zlib's window bits for one gzip member, with its header and its checksum."""
+"""zlib's `wbits` for one gzip member, with its header and its checksum."""
 # Attack: a hostile server sends a megabyte that unfolds to a gigabyte.
 _PIECE: Final = 1 << 20
-"""Most bytes of a piece."""
+"""The maximum size of a piece in bytes."""
 
 
 class BrokenError(ReasonError):
@@ -26,7 +26,7 @@ class BrokenError(ReasonError):
 
 
 def decompress(chunks: Iterator[bytes]) -> Iterator[bytes]:
-    """Yields the body in pieces. Raises BrokenError unless it is one whole gzip member with nothing behind it."""
+    """Yields the body in pieces. Raises BrokenError unless it is one whole gzip member with nothing after it."""
     stream = isal_zlib.decompressobj(_GZIP)
     for chunk in chunks:
         if stream.eof and chunk:

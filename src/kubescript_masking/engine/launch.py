@@ -44,7 +44,7 @@ def main() -> None:
             sys.stdout.write(str(error))
         return
     rules = bodies.Rules(settings, second)
-    # Before the forks, so that all maskers share the compiled rules.
+    # The rules are warmed up before the forks, so that all maskers share the compiled rules.
     rules.warm()
 
     def serve(descriptor: int, confinement: lockdown.Confinement, inherited: tuple[protocol.Layer, ...]) -> NoReturn:
@@ -56,7 +56,7 @@ def main() -> None:
 
 
 def _serve(conversation: _Conversation, layers: tuple[protocol.Layer, ...]) -> NoReturn:
-    """Masks one body or text after the other in this process, which is locked down. Exits when the host closes the
+    """Masks one body or text after another in this process, which is locked down. Exits when the host closes the
     socket, and after any failure."""
     gc.enable()
     reserve = [bytes(1 << 20)]  # freed when memory runs out, so that there is room for the report
@@ -72,7 +72,7 @@ def _serve(conversation: _Conversation, layers: tuple[protocol.Layer, ...]) -> N
         conversation.fail(error.reason)
     except (OSError, EOFError):  # the host closed the socket
         pass
-    except Exception as error:  # its text may quote a secret, so only its type is reported
+    except Exception as error:  # the message may quote a secret, so only the type is reported
         conversation.fail("bug", type(error).__name__)
     os._exit(1)
 
@@ -84,10 +84,10 @@ class _Conversation:
         self._sock = sock
         self._rules = rules
         self._kinds: Counter[str] = Counter()
-        """Masked values since the last answer, by kind."""
+        """How many values were masked since the last answer, by kind."""
         self._masked: list[bytes] = []
         self._check = completeness.Check("text")
-        """For the current body, or else the last one."""
+        """The check of the current body, or else of the last one."""
 
     def serve_one(self) -> None:
         """Masks one text or one body."""
@@ -106,7 +106,7 @@ class _Conversation:
         self._answer(masking.Answer.MASKED, self._check.trailer())
 
     def _serve_text(self, text: bytes) -> None:
-        """Answers with a text, masked, or only says that it stays the same."""
+        """Answers with the masked text, or only says that the text stays the same."""
         masked = self._rules.text(text, self._count)
         if masked is text:
             self._answer(masking.Answer.SAME)
@@ -134,7 +134,7 @@ class _Conversation:
             if order == masking.Order.END:
                 return
             yield payload
-            # Asks for the next chunk only when everything that this one completed has been masked.
+            # The next chunk is requested only when everything that this one completed has been masked.
             self._answer(masking.Answer.MASKED)
 
     def _count(self, kind: str) -> None:
@@ -142,7 +142,7 @@ class _Conversation:
         self._kinds[kind] += 1
 
     def _answer(self, answer: masking.Answer, trailer: masking.Trailer | None = None) -> None:
-        """Answers one frame: what it completed, and what was found and read since the last answer."""
+        """Answers one frame with what it completed, and with what was found and read since the last answer."""
         notes = masking.Notes(
             kinds=dict(self._kinds),
             read=self._check.take(),

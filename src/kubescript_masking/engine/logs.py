@@ -1,4 +1,4 @@
-"""Logs: a block of whole lines is scanned at once, and each line with a hit is judged separately.
+"""Masks logs: a block of whole lines is scanned at once, and each line with a hit is judged separately.
 
 Structures over several lines (a private key, a YAML block, a table, a question and its answer) begin in a line in which
 a probe has ended. The lines below are read one by one until the structure ends; all other lines are skipped.
@@ -21,7 +21,7 @@ __all__ = ["LogText"]
 _OPENERS: Final = frozenset({"below", "columns", "pem"})
 """Probes that end in a line whose structure continues below it."""
 _LONG: Final = 2_000
-"""Bytes at the end of a line that are read for a structure that continues below it."""
+"""How many bytes at the end of a line are searched for a structure that continues below the line."""
 _BEGINS: Final = linear.build(
     rb"(?i)-----BEGIN ([A-Z0-9 -]*)KEY(?: [A-Z0-9 ]+)?-----(?:(?:\\{1,3}[nr]){0,2}\\{0,3}\"[^\r\n]*)?\s*$"
 )
@@ -34,7 +34,7 @@ _KEY_LINE: Final = linear.build(
 _CARRIED: Final = linear.build(
     rb"(?:[\s>\]|:]|[:,=]\s?\\{0,3}\")[A-Za-z0-9+/]{40,100}={0,2}(?:\\{1,3}[nr]){0,2}(?:\\{0,3}\"[^\r\n]*)?[\s\"',}]*$"
 )
-"""A key's line behind a program's prefix, or in a JSON log."""
+"""A line of a key that follows a program's prefix, or is in a JSON log."""
 _WITHIN_KEY: Final = linear.build(rb"^\s*[A-Za-z0-9+/]{60,100}\s*$")
 _KEY_LINE_BYTES: Final = 1_024
 _MAX_KEY_LINES: Final = 400
@@ -48,7 +48,7 @@ class LogText:
         ids = enumerate(rules.scanner.ids)
         self._openers = {number for number, name in ids if name in _OPENERS}
         """The openers' numbers among the scanner's probes."""
-        # One of each sort: a row of a table may be a key's first line.
+        # There is at most one of each sort: a row of a table may be a key's first line.
         self._below: dict[str, Reader] = {}
         """Structures that continue on the next lines."""
         self._is_first = True
@@ -91,12 +91,12 @@ class LogText:
         return b"".join(masked)
 
     def _lines(self, block: bytes, scanned: bytes, hits: list[scanner.Hit]) -> bytes:
-        """Returns the masked lines; `hits`: the scanner's, in their view without colours."""
+        """Returns the masked lines; `hits` are the scanner's, in the lines' view without colours."""
         if not hits and not self._below:
             return block
         lines = block.split(b"\n")
         touched = _by_line(scanned.split(b"\n"), hits)
-        count = len(lines) - (not lines[-1])  # nothing stands behind the last line's end
+        count = len(lines) - (not lines[-1])  # nothing follows the last line's end
         masked = []
         for at, line in enumerate(lines):
             is_read = at in touched or (self._below and at < count)
@@ -119,7 +119,7 @@ class LogText:
         if hits:  # the line may also contain secrets of its own
             inside = [(probe, place - start) for probe, place in hits if place > start]
             # Attack: an attacker writes a full-width sign, which is shorter in the scanned view and so shifts the hits
-            # behind it.
+            # after it.
             is_as_scanned = masked is bare and unseen.narrow(bare) is bare
             masked = self._rules.text(masked, hits=inside if is_as_scanned else None)
         if any(probe in self._openers for probe, _ in hits):
@@ -180,7 +180,7 @@ def _by_line(lines: list[bytes], hits: list[scanner.Hit]) -> dict[int, list[scan
 
 
 def _key(line: bytes) -> Reader:
-    """Reads a private key: its lines are removed, up to the first that cannot belong to a key."""
+    """Reads a private key, whose lines are removed up to the first that cannot belong to a key."""
     begins = _BEGINS.search(line)
     if begins is None or b"PUBLIC" in begins[1].upper():
         return
@@ -216,7 +216,7 @@ def _key_lines(above: bytes, line: bytes) -> Reader:
 
 
 def _is_key_line(line: bytes, above: bytes) -> bool:
-    """Says whether a line may belong to a key, behind the prefix that it shares with the line above."""
+    """Says whether a line, after the prefix that it shares with the line above, may belong to a key."""
     content = line[answers.find_content(line, above) :]
     return _KEY_LINE.search(content) is not None or _CARRIED.search(line) is not None
 

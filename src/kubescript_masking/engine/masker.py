@@ -22,12 +22,12 @@ Found = Callable[[str], None]
 """Called with the kind of each masked value."""
 
 _MAX_DEPTH: Final = 8
-"""Levels of texts within texts; a deeper text is masked as a whole."""
+"""How many levels of texts within texts are read; a deeper text is masked as a whole."""
 _KEEP_FORM: Final = 512
 """Base64 with more decoded bytes than this is rewritten with masks inside, not masked as a whole."""
-# Names of volumes and Secrets recur.
+# Names of volumes and Secrets occur again and again.
 _SHORT: Final = 200
-"""Texts of up to this many bytes are remembered as clean."""
+"""Clean texts of up to this many bytes are remembered."""
 _REMEMBERED: Final = 4_096
 
 
@@ -62,7 +62,7 @@ class Masker:
         """Returns any text, masked; the same object when there is nothing to mask. If something is masked, invisible
         characters are removed as well.
 
-        `hits`: what a scan has found in it.
+        `hits` are what a scan has found in the text.
         """
         bare = unseen.view(content)
         masked = self._text(bare, depth, hits if bare is content else None)
@@ -122,8 +122,8 @@ class Masker:
         self, content: bytes, judge: Callable[[bytes], bytes], whole: Callable[[bytes], bytes]
     ) -> Iterator[bytes]:
         """Masks a text with too many candidates. Blocks that are full of them are masked as a whole, and so are the
-        block behind each and the rest of a key that begins there; the blocks between are judged together, so that a
-        value across two of them is cut by neither."""
+        block after each and the rest of a key that begins there; the blocks in between are judged together, so that a
+        value that spans two of them is not cut."""
         sparse: list[bytes] = []
         was_full = in_key = False
         for block in budget.blocks(content):
@@ -148,8 +148,8 @@ class Masker:
         return self._mask(kind, value, sized=sized)
 
     def remove(self, content: bytes, marked: Iterable[Span]) -> bytes:
-        """Returns the text with these values masked, except those that the operator allows; the same object when none
-        is."""
+        """Returns the text with these values masked, except those that the operator allows; returns the same object
+        when none is masked."""
         kept = []
         for span in marked:
             value = content[span.start : span.end]
@@ -179,8 +179,8 @@ class Masker:
         return self._readers.find(content, hits, unfold)
 
     def _find_within_lines(self, content: bytes, marked: list[Span], depth: int) -> Iterator[Span]:
-        r"""Yields the secrets of a file that a text holds in one line, with `\n` for its line breaks, if not `marked`
-        already."""
+        r"""Yields the secrets of a file that a text contains in one line, with `\n` for its line breaks, if not
+        `marked` already."""
         lines = encodings.lines(content)
         if lines is content:
             return

@@ -1,5 +1,5 @@
-"""The text in front of a value: a name and a sign. Says which of these name no value: a sentence's colon, a part of an
-address, a pipe.
+"""Reads the text in front of a value: a name and a sign. Says which of these name no value: a sentence's colon, a part
+of an address, a pipe.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ class Naming(NamedTuple):
     """The name, with the word before it, as in `api key`."""
     sign: bytes
     quoted: bool
-    """Whether a quote stands behind the name."""
+    """Whether the name is followed by a quote."""
     gap: bytes
-    """The blanks behind the sign."""
+    """The blanks after the sign."""
     before: bytes
     """The text in front of the name."""
 
@@ -54,7 +54,7 @@ def find(text: bytes, at: int) -> Naming | None:
 
 
 def starts_line(before: bytes) -> bool:
-    """Says whether only blanks, a quote or a list's dash stand before a line's name."""
+    """Says whether only blanks, a quote or a list's dash precede a line's name."""
     begin = max(before.rfind(b"\n"), before.rfind(b"\r")) + 1
     lead = before[begin:].strip(b" \t\"'")
     return lead in {b"", b"-"}
@@ -67,7 +67,7 @@ def in_expansion(found: Naming) -> bool:
 
 
 def in_prose(text: bytes, at: int, found: Naming, *, starts_line: bool) -> bool:
-    """Says whether the colon behind a name may be a sentence's, or a scope's: `password:reset`."""
+    """Says whether the colon after a name may be a sentence's, or a scope's: `password:reset`."""
     if found.sign != b":":
         return False
     if found.quoted:  # volume "db-password" : references …

@@ -12,9 +12,9 @@ from kubescript_masking.text.spans import Span
 
 __all__ = ["READERS", "find_lone"]
 
-# Each hit in a long value would judge it anew.
+# Each hit in a long value would cause the value to be judged again.
 _JUDGED: Final = 1_024
-"""Bytes of a value that are judged."""
+"""How many bytes of a value are judged."""
 _SCHEMES: Final = frozenset({b"bearer", b"basic", b"token", b"digest", b"apikey", b"negotiate", b"ssws"})
 _SCHEME: Final = linear.build(rb"([A-Za-z]+)[ \t]+([A-Za-z0-9._~+/=-]{20}|\xc2\xabredacted:)?")
 _OTHER_KEY: Final = linear.build(
@@ -37,7 +37,7 @@ _PRINTED: Final = linear.build(
 
 
 def find_pair(text: bytes, end: int) -> Iterator[Span]:
-    """Yields the value of `name=value`, `"name": "value"` or `name: value`; the probe ends behind the value's first
+    """Yields the value of `name=value`, `"name": "value"` or `name: value`; the probe ends after the value's first
     byte."""
     is_template = text[end - 2 : end] == b"{{"
     at = end - 2 if is_template else end - 1
@@ -52,7 +52,7 @@ def find_pair(text: bytes, end: int) -> Iterator[Span]:
 
 
 def _judge_named(text: bytes, at: int, found: namings.Naming, kind: str) -> Iterator[Span]:
-    """Yields the value behind a credential's name and a sign."""
+    """Yields the value after a credential's name and a sign."""
     if namings.in_expansion(found):
         at += text[at : at + 1] in (b"-", b"=")
         end = extents.passphrase(text, at)
@@ -70,7 +70,7 @@ def _judge_named(text: bytes, at: int, found: namings.Naming, kind: str) -> Iter
                 yield Span(start, end, kind)
             return
         line = text[start : start + 83].partition(b"\n")[0]
-        if values.is_label(line.removesuffix(b"\r")):  # beside a form's field, in any language
+        if values.is_label(line.removesuffix(b"\r")):  # a form's label beside its field, in any language
             return
     whole_line = starts_line and found.sign == b":" and start == at
     in_prose = namings.in_prose(text, start, found, starts_line=starts_line)
@@ -80,7 +80,7 @@ def _judge_named(text: bytes, at: int, found: namings.Naming, kind: str) -> Iter
 
 
 def _judge_others(text: bytes, at: int, kind: str) -> Iterator[Span]:
-    """Yields the values behind the first of a list, up to the first that is not secret."""
+    """Yields the values of a list that follow the first one, up to one that is not secret."""
     # `codes: 1a2b-3c4d, 5e6f-7a8b`
     _, stop = extents.extent(text, at)
     while True:
@@ -116,7 +116,7 @@ def _cut(text: bytes, start: int, stop: int) -> bytes:
 
 
 def _find_behind_scheme(text: bytes, start: int, stop: int) -> int:
-    """Returns the place behind `Bearer `, or behind another word before a token; `start` when there is neither."""
+    """Returns the place after `Bearer `, or after another word before a token; `start` when there is neither."""
     scheme = _SCHEME.match(text, start, stop)
     if scheme is None:
         return start
@@ -175,7 +175,7 @@ def _find_kind(named: linear.Match | None) -> str:
 
 
 def find_quoted(text: bytes, end: int) -> Iterator[Span]:
-    """Yields a quoted value behind a name and blanks or a comma: `X-Api-Key "…"`, `:password "…"`, `{pass, "…"}`."""
+    """Yields a quoted value after a name and blanks or a comma: `X-Api-Key "…"`, `:password "…"`, `{pass, "…"}`."""
     low = max(0, end - extents.BACK)
     found = _QUOTED.search(text[low:end])
     kind = _find_kind(found)
@@ -211,7 +211,7 @@ def find_variable(text: bytes, end: int) -> Iterator[Span]:
 
 
 def find_lone(text: bytes, kind: str) -> Iterator[Span]:
-    """Yields the values without names in a file with a credential's name: alone on a line, behind a user's name, or
+    """Yields the values without names in a file with a credential's name: alone on a line, after a user's name, or
     first in a table row."""
     place, in_certificate = 0, False
     for line in text.splitlines(keepends=True):
@@ -243,7 +243,7 @@ def _find_alone(word: bytes, kind: str) -> bytes:
 
 
 def _has_words(text: bytes, at: int, start: int, stop: int) -> bool:
-    """Says whether several words stand in a value's place, without quotes and outside a YAML block."""
+    """Says whether several words are in a value's place, without quotes and outside a YAML block."""
     is_bare = not text.startswith(_OPENERS, at)
     return is_bare and b" " in text[start:stop]
 

@@ -17,11 +17,11 @@ from kubescript_masking.wire.lists import TooLargeError
 __all__ = ["SOFT", "blocks", "documents", "events", "lines"]
 
 SOFT: Final = 128 * 1024
-"""Size from which on a piece ends with the next item."""
+"""The size from which on a piece ends with the next item."""
 _HARD: Final = 32 * 1024 * 1024
-"""Most bytes that are held back."""
+"""The maximum number of bytes that are held back."""
 _LOG: Final = 64 * 1024
-"""Size from which on a block of a log ends with its line."""
+"""The size from which on a block of a log ends with its line."""
 
 
 def documents(chunks: Iterator[bytes], ends: Ends = list) -> Iterator[bytes]:
@@ -29,7 +29,7 @@ def documents(chunks: Iterator[bytes], ends: Ends = list) -> Iterator[bytes]:
     # Attack: a text that looks like an item's end makes a piece end within an object, which is cut off from the name
     # that makes its values secret. So the ends come from the check, which has parsed each item.
     buffer, gone = bytearray(), 0
-    told: collections.deque[int] = collections.deque()  # items may have been read whose bytes have not arrived here
+    told: collections.deque[int] = collections.deque()  # items may have been read before their bytes arrive here
     for chunk in chunks:
         buffer += chunk
         told.extend(ends())
@@ -45,8 +45,8 @@ def documents(chunks: Iterator[bytes], ends: Ends = list) -> Iterator[bytes]:
 
 
 def blocks(chunks: Iterator[bytes]) -> Iterator[bytes]:
-    """Yields whole lines of a log: a block ends with the first line that ends behind `_LOG` bytes; the last may lack
-    its line feed."""
+    """Yields whole lines of a log: a block ends with the first line that ends after `_LOG` bytes; the last line may
+    lack its line feed."""
     buffer, looked = bytearray(), _LOG
     for chunk in chunks:
         buffer += chunk

@@ -1,6 +1,6 @@
 """The masking process's second program: it reads hostile objects for other purposes, in the same confinement.
 
-A fork server loads it by the name of its module, which has a `PROGRAM`. Masking does not need one.
+A fork server loads the program by the name of its module, which defines `PROGRAM`. Masking does not need one.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from kubescript_masking.wire.lists import ReasonError
 __all__ = ["Ends", "Mask", "Program", "WithheldError", "load"]
 
 Ends = Callable[[], list[int]]
-"""Returns which items of the body have ended since the last call: the places behind their commas."""
+"""Returns which items of the body have ended since the last call: the places after their commas."""
 
 
 class Mask(Protocol):
-    """Masks a document; `echo` says that it may repeat the script's words."""
+    """Masks a document; `echo` says that the document may repeat the script's words."""
 
     def __call__(self, document: bytes, *, echo: bool) -> bytes:
         """Returns the masked document."""

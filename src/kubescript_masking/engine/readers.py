@@ -19,13 +19,13 @@ Reader = Callable[[bytes, int], Iterable[Span]]
 Unfold = Callable[[encodings.Run | None], Span]
 """Masks the content of an encoded run."""
 
-# Attack: an attacker makes a pod log ten megabytes in one line, to be slow.
+# Attack: an attacker makes a pod log ten megabytes in one line, to slow down masking.
 _NEAR: Final[dict[str, Reader]] = {**pairs.READERS, "insert": columns.insert, "drawn": drawn.token}
 """Readers that judge a value by the text in front of it, within a bounded distance."""
 _REGIONS: Final = {"below": blocks.in_text, "group": groups.group}
-"""Readers of values in brackets behind a name, or on the lines around it."""
+"""Readers of values in brackets after a name, or on the lines around it."""
 _FAR: Final[dict[str, Reader]] = {"command": commands.command, "columns": columns.columns, "jwt": keys.jwt}
-"""Readers that continue behind a hit. A span without a kind says how far they have read."""
+"""Readers that continue after a hit. A span without a kind says how far they have read."""
 
 
 class Readers:
@@ -46,8 +46,8 @@ class Readers:
         for probe, end in hits:
             name = self._ids[probe]
             read = done.get(name, 0)
-            # Attack: an attacker sends 300 KB of `"tokens":{"a":"b",`. It cost 7.8 s while two readers shared an id,
-            # and so reread.
+            # Attack: an attacker sends 300 KB of `"tokens":{"a":"b",`. It took 7.8 s while two readers shared an id and
+            # so read everything again.
             if end <= read:
                 continue
             if name in self._shapes:  # a value with a secret's shape is secret under any name
@@ -75,8 +75,8 @@ class Readers:
 
 
 def _find_far(text: bytes, unfold: Unfold) -> Mapping[str, Reader]:
-    """Returns the readers that continue behind a hit."""
-    # These two remember what they have read of this text: a run of base64, or the rest behind a key's first line, may
+    """Returns the readers that continue after a hit."""
+    # These two remember what they have read of this text: a run of base64, or the rest after a key's first line, may
     # contain thousands of hits.
     runs = encodings.Runs(text)
     endings = keys.Endings(text)

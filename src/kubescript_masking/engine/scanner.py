@@ -1,8 +1,8 @@
 """One pass over bytes for all candidates: hyperscan finds the places, `masker` decides.
 
-Each pattern that begins with the same hundred words costs 1 to 2 ns a byte, and there are thirty of them. So a first
-database has one pattern that covers what may follow such a word. A second one has the thirty apart, and scans only the
-bytes before the places that the first one finds.
+Each pattern that begins with the same hundred words takes 1 to 2 ns per byte, and there are thirty of them. So a first
+database has one pattern that covers what may follow such a word. A second one has the thirty patterns separately, and
+scans only the bytes before the places that the first one finds.
 
 The databases are compiled in the warm-up, or loaded from the directory where an earlier process has saved them;
 hyperscan itself is imported then.
@@ -31,17 +31,17 @@ Hit = tuple[int, int]
 """A probe's number, and where its match ends."""
 _DIGEST_BYTES: Final = 32
 _OTHERS: Final = 0o077
-"""Rights of users other than the owner."""
+"""The rights of all users except the owner."""
 _KEPT: Final = 8
-"""Saved databases that are kept: two of this version, and those of earlier versions."""
+"""How many saved databases are kept: two of this version, and those of earlier versions."""
 _NEAR: Final = 128
-"""Bytes before a place found by the first database that the second one scans."""
+"""How many bytes before a place that the first database found the second one scans."""
 # A name and its value may be far apart.
 _FAR: Final = 8_192
-"""Bytes that it scans where it finds nothing in fewer."""
+"""How many bytes the second database scans where it finds nothing in fewer."""
 # hyperscan makes larger groups slow.
 _AT_ONCE: Final = 6
-"""Patterns that the first database joins into one."""
+"""How many patterns the first database joins into one."""
 _by_end = operator.itemgetter(1)
 
 
@@ -60,8 +60,8 @@ class Scanner:
         for at, probe in enumerate(probes):
             expressions = grouped if probe.stem else alone
             expressions.append((at, probe.pattern, probe.once))
-        # With patterns joined and no line rescanned, logs cost 9 to 17 ns a byte instead of 14 to 37; Java's 40 instead
-        # of 119.
+        # With patterns joined and no line rescanned, logs take 9 to 17 ns per byte instead of 14 to 37; those of Java
+        # take 40 instead of 119.
         with_stem = [probe for probe in probes if probe.stem]
         for at, gate in enumerate(_join(with_stem), len(probes)):
             alone.append((at, gate, False))
@@ -135,7 +135,7 @@ class _Database:
         """Returns the hits; not all of them when there are more than `most`."""
         hits: list[Hit] = []
 
-        # hyperscan calls it once per hit, and stops when it returns true.
+        # hyperscan calls this function once per hit, and stops when it returns true.
         def on_match(expression: int, _start: int, end: int, _flags: int, _context: object) -> bool | None:
             hits.append((expression, end))
             return len(hits) > most or None
@@ -151,7 +151,7 @@ class _Database:
     @functools.cached_property
     def tables(self) -> tuple[Any, Any]:
         """The database and its scratch memory. Raises RuleError."""
-        # Imported in the warm-up, which compiles or loads the databases.
+        # This import happens in the warm-up, which compiles or loads the databases.
         import hyperscan
 
         saved = _load(self.expressions, self._directory)
@@ -171,7 +171,7 @@ def _compile(expressions: Sequence[_Expression], directory: Path | None) -> Any:
     except hyperscan.HyperscanError as error:
         raise RuleError(f"a redaction rule cannot be compiled: {error}") from None
     if directory is not None:
-        with contextlib.suppress(OSError):  # a full or read-only disk: it is compiled again next time
+        with contextlib.suppress(OSError):  # the disk is full or read-only: the database is compiled again next time
             _save(directory / _name(expressions), hyperscan.dumpb(database))
     return database
 
@@ -202,7 +202,8 @@ def _name(expressions: Sequence[_Expression]) -> str:
 
 def _read(file: Path) -> bytes:
     """Returns the saved database; empty unless it is whole and only this user can write it."""
-    # Attack: a user who can write it takes over the process that scans with it: it holds native tables.
+    # Attack: a user who can write the file takes over the process that scans with it, because it contains native
+    # tables.
     folder = os.lstat(file.parent)
     if not _is_ours(folder):
         return b""
@@ -232,7 +233,7 @@ def _save(file: Path, database: bytes) -> None:
     if not _is_ours(os.lstat(folder)):
         return
     digest = hashlib.sha256(database).digest()
-    # Atomically: another process may read the file at the same time.
+    # The file is written atomically: another process may read it at the same time.
     descriptor, draft = tempfile.mkstemp(dir=folder)
     try:
         with os.fdopen(descriptor, "wb") as opened:

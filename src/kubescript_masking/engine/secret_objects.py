@@ -22,7 +22,7 @@ _FIELDS: Final = linear.build(rb'"(data|stringData)"\s*:\s*\{')
 _LAST_APPLIED: Final = linear.build(rb'"kubectl\.kubernetes\.io/last-applied-configuration"\s*:\s*"')
 _KIND: Final = linear.build(rb'[^\\]"\s*:\s*"(?i:Secret(?:List)?)\z')
 _KIND_BYTES: Final = 200
-"""Bytes before a kind's end in which its key must stand."""
+"""The key of a kind must stand within this many bytes before the kind's end."""
 _WITHIN: Final = linear.build(rb'(?s)[^"{}]*(?:"((?:[^"\\]|\\.)*)"(\s*:)?|([{}]))')
 """The next string within an object, or the next brace."""
 _BLOCK: Final = linear.build(rb"(?m)^([ \t]*(?:- )?)[\"']?(?:data|stringData)[\"']?:[ \t]*\r?\n")
@@ -69,7 +69,7 @@ def _find_held(data: bytes, place: int, end: int) -> tuple[list[tuple[int, int]]
 
 
 def find_owned(data: bytes, hits: Iterable[tuple[str, int]]) -> Iterator[String]:
-    """Yields these values of all objects whose kind is Secret."""
+    """Yields such values of all objects whose kind is Secret."""
     manifests = [end for probe, end in hits if probe == "manifest"]
     kinds = [end - 1 for end in manifests if _ends_kind(data, end)]
     if not kinds:

@@ -1,6 +1,6 @@
 """Tables as the API server prints them: a column's name is in the header, and its values are in the rows below.
 
-The document is read as structure. The place of a key decides, not its text: an annotation may be called
+The document's structure is read. The place of a key decides, not its text: an annotation may be called
 `columnDefinitions` or `cells`.
 """
 
@@ -37,7 +37,7 @@ class Tables:
         self._is_settled = False
         """Whether the rest of the document cannot contain a cell to mask."""
         # Attack: a script reads a watch's later events, in which kube-apiserver sends `columnDefinitions: null`. So a
-        # header applies until the next one.
+        # header stays valid until the next one.
         self._names: dict[int, str] = {}
         self._new_names: dict[int, str] = {}
 

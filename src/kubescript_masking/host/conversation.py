@@ -27,7 +27,8 @@ Found = Callable[[str], None]
 
 
 class Report(Protocol):
-    """Receives a masker's reports on a body while it reads it. An exception from `read` ends the body."""
+    """Receives a masker's reports on a body while the masker reads that body. An exception from `read` ends the
+    body."""
 
     def found(self, kind: str) -> None:
         """Notes that a value was masked."""
@@ -39,28 +40,29 @@ class Report(Protocol):
         """Notes that a watch has ended with this error."""
 
 
-# Made before there are threads: msgspec 0.22 can crash when two threads decode into a type for the first time at once.
+# Made before there are threads: msgspec 0.22 can crash when two threads decode into a type simultaneously for the first
+# time.
 _NOTES: Final = msgspec.json.Decoder(masking.Notes)
 # A server's first masker waits until the rules are compiled.
 _READY_S: Final = 60.0
-"""Seconds until a masker must be ready."""
-# So that a masker works while the host reads the next chunk from the cluster.
+"""How many seconds a masker may take until it is ready."""
+# Sending ahead lets a masker work while the host reads the next chunk from the cluster.
 _AHEAD: Final = 8
-"""Chunks that are sent before the answer to the first is read."""
+"""How many chunks are sent before the answer to the first is read."""
 _GROWTH: Final = 32
 _UNFOLDS: Final = 1032
-"""Most bytes that one byte of gzip can unfold to."""
+"""The maximum number of bytes that one byte of gzip can unfold to."""
 _MAX_REST: Final = 16 * protocol.MIB
-"""Bytes of a body's last answers that are held."""
-# A masker answers at most `_GROWTH` bytes for each byte that it masks, and `_SLACK` more: a mask is longer than a short
-# value.
+"""How many bytes of the last answers to a body the host holds before it passes them on."""
+# A masker answers with at most `_GROWTH` bytes for each byte that it masks, and `_SLACK` more: a mask is longer than a
+# short value.
 _SLACK: Final = 64 * protocol.KIB
-# More are not counted, because each one costs a function call.
+# Values beyond this number are not counted, because each one costs a function call.
 _MAX_FOUND: Final = 1_000_000
-"""Values that one call can report."""
-# Fewer than a thousand are shipped, and each operator's rule adds one.
+"""How many values one call can report."""
+# Fewer than a thousand kinds are shipped, and each of the operator's rules adds one.
 _MAX_KINDS: Final = 2_000
-"""Kinds that one call can report."""
+"""How many kinds one call can report."""
 _MAX_DETAIL: Final = 80
 _MAX_LAYERS_BYTES: Final = 16 * protocol.KIB
 _WHY: Final = {
@@ -89,17 +91,18 @@ class Masker:
         self.worker = worker
         self._why = {**_WHY, **why}
         self.layers: tuple[protocol.Layer, ...] | None = None
-        """The layers of its lockdown, as it reported them; None until it is ready."""
+        """The layers of the masker's lockdown, as it reported them; None until it is ready."""
         self.uses = 0
         self.owner: str | None = None
-        """The owner of the bodies and texts that it reads; None until it is used."""
+        """The owner of the bodies and texts that the masker reads; None until it is used."""
         self.waiting = 0
-        """Answers that are still to come or are being read; when there are none, it can serve the next call."""
+        """How many answers are still to come or are being read; when there are none, the masker can serve the next
+        call."""
         self._link = link.Link(worker.socket)
         self._growth = _GROWTH
-        """Bytes that it may answer for each byte that it is sent."""
+        """How many bytes the masker may send in answer to each byte that it gets."""
         self._most = 0
-        """Bytes that it may still answer."""
+        """How many more bytes the masker may send in answer."""
         self._reported = 0
         self._kinds: set[str] = set()
         self._trailer: masking.Trailer | None = None
@@ -107,12 +110,13 @@ class Masker:
 
     @property
     def is_fit(self) -> bool:
-        """Whether it lives, and has sent nothing since its last answer."""
+        """Whether the masker is still running, and has sent nothing since its last answer."""
         # Attack: a masker sends an extra answer, which would be read as the answer to the next text.
         return not (self.worker.has_ended if self.layers is None else self._link.has_input)
 
     def greet(self, check: Check) -> None:
-        """Waits until it is locked down and ready. Raises ProtocolError, StreamClosed and what `check` raises."""
+        """Waits until the masker is locked down and ready. Raises ProtocolError, StreamClosed and what `check`
+        raises."""
         end = time.monotonic() + _READY_S
 
         def patience() -> None:
@@ -144,8 +148,8 @@ class Masker:
     def body(
         self, about: masking.Body, chunks: Iterator[bytes], report: Report, check: Check, most: int | None = None
     ) -> Generator[bytes, None, masking.Trailer | None]:
-        """Yields a masked body in pieces, and returns its trailer. `most` bounds the answer of a second program, whose
-        size is not in proportion to the body's.
+        """Yields a masked body in pieces, and returns its trailer. `most` bounds the answer of a second program, which
+        may be of any size, whatever that of the body.
 
         Raises SourceBrokenError when `chunks` raises, after everything that came before.
         """
@@ -177,9 +181,9 @@ class Masker:
 
     def _rest(self, report: Report, check: Check, *, is_broken: bool) -> Iterator[bytes]:
         """Yields the remaining answers to a body."""
-        # All are read before any is passed on: scripts often stop reading a short answer, and a masker with unread
-        # output could serve no other call. Attack: 128 KB of gzip, all sent ahead, unfold to 135 MB, which a masker
-        # that was taken over answers with 4 GB.
+        # All of these answers are read before any is passed on: scripts often stop reading a short answer, and a masker
+        # with unread output could serve no other call. Attack: 128 KB of gzip, all sent ahead, unfold to 135 MB, which
+        # a masker that was taken over answers with 4 GB.
         rest: list[bytes] = []
         held = 0
         while self.waiting:
@@ -189,7 +193,8 @@ class Masker:
                 if held > _MAX_REST:
                     yield from rest
                     rest.clear()
-        # Attack: a masker that is lent again still holds the end of a broken-off body, and hands it to the next caller.
+        # Attack: a masker that is lent again still holds the end of a broken-off body, and passes it to the next
+        # caller.
         self.waiting = int(is_broken)
         yield from rest
 
@@ -237,7 +242,7 @@ class Masker:
         return answer, size, said
 
     def _give_up(self, notes: bytes) -> NoReturn:
-        """Raises the error for the reason that a masker gave up with."""
+        """Raises the error that corresponds to a masker's reason for giving up."""
         # Only reasons that the host knows are explained: a masker that was taken over chooses its words.
         reason = notes[:_MAX_DETAIL].decode("ascii", "replace")
         if reason in self._why:
@@ -259,7 +264,7 @@ class Masker:
 
 
 def _bounds(about: masking.Body, most: int | None) -> tuple[int, int]:
-    """Returns how many bytes a masker may answer for each byte of a body, and how many in addition."""
+    """Returns how many bytes a masker may send in answer to each byte of a body, and how many in addition."""
     if most is not None:
         return 0, most
     growth = _GROWTH
@@ -269,7 +274,7 @@ def _bounds(about: masking.Body, most: int | None) -> tuple[int, int]:
 
 
 def _encode(text: str) -> tuple[bytes, str]:
-    """Returns a text's bytes for a masker, and the error handler for decoding the answer."""
+    """Returns a text as bytes for a masker, and the error handler for decoding the answer."""
     # Attack: a masker that was taken over answers with half a surrogate pair, which no message to a worker can carry.
     try:
         return text.encode(), "strict"

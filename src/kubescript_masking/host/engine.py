@@ -1,4 +1,4 @@
-"""Runs one server's maskers: a process is lent to each body and text.
+"""Runs one server's maskers: each body and each text is lent a process.
 
 The processes (`pool`) hold no credential and can be killed; settings and deadlines are handled here.
 """
@@ -102,7 +102,7 @@ class Engine:
         check: Check,
         script: int | None = None,
     ) -> _Answer:
-        """Returns `read`'s result for the second program's answer about documents, which has at most `most` bytes. A
+        """Returns what `read` makes of the second program's answer about documents, which has at most `most` bytes. A
         masker whose answer `read` refuses with a ProtocolError is killed. Raises the errors of `mask_body`."""
         about = msgspec.structs.replace(about, owner=self._owner)
         with self._pool.lend(check, script, self._owner) as masker:
@@ -114,16 +114,16 @@ class Engine:
         if not self.enabled or not text:  # most scripts print nothing
             return text
         if not self._ready:
-            # Before the clock starts: a busy server's first error text was withheld because compiling the rules took
-            # too long.
+            # This happens before the clock starts: a busy server's first error text was once withheld because compiling
+            # the rules took too long.
             self.prepare()
         check = check or cancellation.Patience(_TEXT_S)
         with self._pool.lend(check, owner=self._owner) as masker:
             return masker.text(text, found, check)
 
     def text_or_withheld(self, text: str, found: Found, check: Check | None = None) -> str:
-        """Returns a text, masked, for the audit record and for spans; a fixed text when it cannot be masked within ten
-        seconds."""
+        """Returns a text, masked, for the audit record and for spans; returns a fixed text when it cannot be masked
+        within ten seconds."""
         try:
             return self.text(text, found, check)
         except (sandbox_errors.LimitExceeded, errors.RedactionError):
@@ -147,8 +147,8 @@ class Findings:
 
 
 def find_mistake(command: tuple[str, ...], settings: masking.Settings) -> str:
-    """Returns what the masker's own code, in a separate process, finds wrong with the settings; empty: nothing. Raises
-    RedactionError."""
+    """Returns what the masker's own code, in a separate process, finds wrong with the settings; an empty string if
+    nothing. Raises RedactionError."""
     try:
         done = subprocess.run(  # noqa: S603 - the command is ours
             [*command, "check"],

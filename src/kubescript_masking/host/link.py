@@ -16,10 +16,10 @@ __all__ = ["Check", "Link"]
 Check = Callable[[], None]
 """Called repeatedly while a masker works; raises when no caller waits for its answer any more."""
 _CHECK_MS: Final = 20
-"""Milliseconds between two checks."""
+"""How many milliseconds pass between two checks."""
 # Attack: a masker announces a length of 4 GiB, which the host would allocate at once.
 _BLOCK: Final = 256 * protocol.KIB
-"""Bytes that are read at once, whatever length a masker announces."""
+"""How many bytes are read at once, whatever length a masker announces."""
 
 
 class Link:
@@ -30,7 +30,7 @@ class Link:
         sock.setblocking(False)
         self._unsent: deque[memoryview] = deque()
         self._held = b""
-        """Bytes that were read but not asked for yet."""
+        """The bytes that were read but have not been requested yet."""
         self._poller = select.poll()
 
     def send(self, order: masking.Order, payload: bytes | memoryview) -> None:
@@ -107,7 +107,7 @@ class Link:
                 sent = self._sock.send(self._unsent[0])
             except BlockingIOError:
                 return
-            except (BrokenPipeError, ConnectionResetError):  # its reason for ending can still be read
+            except (BrokenPipeError, ConnectionResetError):  # the masker's reason for ending can still be read
                 self._unsent.clear()
                 return
             left = self._unsent.popleft()[sent:]

@@ -1,7 +1,8 @@
 """One server's maskers: forked ahead of time, used by one body or text at a time, and killed when they misbehave.
 
 A masker serves many bodies and texts, because forking and confining one takes 5 ms of processor time, and masking a
-short text only 75 µs. After a number of uses it is replaced, so that a body's effects on the process do not last.
+short text takes only 75 µs. After a number of uses a masker is replaced, so that a body's effects on the process do not
+last.
 """
 
 from __future__ import annotations
@@ -24,28 +25,28 @@ __all__ = ["Pool"]
 log = logging.getLogger(__name__)
 
 _SIZE: Final = min(4, os.cpu_count() or 1)
-"""Idle maskers of one caller."""
-# Each takes 3 MiB. A caller without one must have one forked: among eight callers with two maskers, that took a third
-# of a short script's processor time and half of its wait.
+"""How many idle maskers one caller may have."""
+# Each idle masker takes 3 MiB. For a caller without one, a masker must be forked: with eight callers and two maskers,
+# that took a third of a short script's processor time and half of its waiting time.
 _KEPT: Final = 12
-"""Idle maskers of all callers."""
-# A watch holds one while it is open.
+"""How many idle maskers all callers may have in total."""
+# A watch holds a masker while it is open.
 _FOR_BODIES: Final = 56
-"""Maskers that bodies may hold at the same time; four for each script where there are many."""
-# Answers and log lines can be masked however many watches are open.
+"""How many maskers bodies may hold at the same time; four for each script where there are many."""
+# Because of this reserve, answers and log lines can be masked however many watches are open.
 _FOR_TEXTS: Final = 8
-"""Maskers reserved for texts."""
+"""How many maskers are reserved for texts."""
 # Attack: four scripts each open eight watches and eight answers that they do not read, to hold all maskers.
 _SHARE: Final = 2
-"""Maskers for bodies that each script can always have, however many the others hold."""
+"""How many maskers each script can always have for bodies, however many the others hold."""
 _USES: Final = 256
-"""Bodies and texts that one masker serves."""
-# A part of 32 MiB, decoded, with everything found in it.
+"""How many bodies and texts one masker serves."""
+# Enough for a part of 32 MiB, decoded, with everything found in it.
 _MEMORY: Final = 1 << 30
-"""Bytes that a masker may allocate."""
-# In case the host fails to end a masker at a call's deadline.
+"""How many bytes a masker may allocate."""
+# A limit in case the host fails to end a masker at a call's deadline.
 _CPU_S: Final = 3600
-"""Processor seconds of one masker."""
+"""How many seconds of processor time one masker may use."""
 _WAIT_S: Final = 0.02
 _NOTHING: Final[Mapping[str, str]] = {}
 
@@ -71,7 +72,7 @@ class Pool:
         self._changed = threading.Condition()
         self._idle: list[conversation.Masker] = []
         self._texts = 0
-        """Maskers that mask a text."""
+        """How many maskers are masking a text."""
         self._bodies: dict[int, int] = {}
         """How many maskers each script holds for bodies."""
         self._scripts = scripts
@@ -94,8 +95,8 @@ class Pool:
     def lend(
         self, check: conversation.Check, script: int | None = None, owner: str = ""
     ) -> Iterator[conversation.Masker]:
-        """Lends a masker that is ready, for a script's body or for a text, of this `owner`. It is killed when the
-        caller fails while holding it. Raises RedactionError, and what `check` raises."""
+        """Lends a masker that is ready, for a script's body or for a text of this `owner`. The masker is killed when
+        the caller fails while holding it. Raises RedactionError, and what `check` raises."""
         try:
             with self._borrow(check, script, owner) as masker:
                 yield masker
@@ -122,7 +123,7 @@ class Pool:
 
     def _report(self, error: Exception) -> None:
         """Logs why a masker failed."""
-        # The log line is masked too. Should that fail as well, reporting it would never end.
+        # The log line is masked too. If that also failed and were reported, this would never end.
         if getattr(self._reporting, "now", False):
             return
         self._reporting.now = True
@@ -142,7 +143,7 @@ class Pool:
 
     @property
     def pids(self) -> tuple[int, ...]:
-        """Process ids of the fork server and of the idle maskers."""
+        """The process ids of the fork server and of the idle maskers."""
         idle = [masker.worker.pid for masker in self._idle]
         return (self._source.pid, *idle)
 
@@ -154,7 +155,7 @@ class Pool:
                 self._changed.wait(_WAIT_S)
                 check()
             masker = self._idle_for(owner)
-            # One that died, or has sent something since its last answer, is replaced.
+            # A masker that died, or has sent something since its last answer, is replaced.
             while masker is not None and not masker.is_fit:
                 masker.worker.close()
                 masker = self._idle_for(owner)
@@ -179,7 +180,7 @@ class Pool:
             return held + self._texts < self._for_bodies + _FOR_TEXTS
         owed = 0
         if self._bodies.get(script, 0) >= _SHARE:
-            # What the other scripts' shares still lack stays free for them.
+            # What the other scripts still lack of their shares stays free for them.
             taken = [min(count, _SHARE) for count in self._bodies.values()]
             owed = _SHARE * self._scripts - sum(taken)
         return held + owed < self._for_bodies
@@ -209,15 +210,15 @@ class Pool:
             leaves.worker.close()
 
     def _displace(self, masker: conversation.Masker) -> conversation.Masker | None:
-        """Returns the masker that must leave so that this one can stay: this one if its caller has enough, or the one
-        of another caller that was unused for longest. None when there is room for all."""
+        """Returns the masker that must leave so that this one can stay: this one if its caller has enough, or else
+        another caller's that has been unused for longest. None when there is room for all."""
         others = [other for other in self._idle if other.owner not in {None, masker.owner}]
         own = len(self._idle) - len(others)
         if own >= _SIZE:
             return masker
         if len(self._idle) < _KEPT or not others:
             return None
-        # Maskers are given back to the end of the list.
+        # Maskers that are given back go to the end of the list.
         oldest = others[0]
         self._idle.remove(oldest)
         return oldest
@@ -226,12 +227,12 @@ class Pool:
         """Starts as many idle maskers as a caller may have."""
         while not self._closed and len(self._idle) < _SIZE:
             masker = self._spawn()
-            # Those behind it are ready, and are lent first.
+            # The maskers after it are ready, and are lent first.
             self._idle.insert(0, masker)
 
     def _provide(self) -> None:
         """Starts a masker for the next caller that has none."""
-        # Forking and confining one takes 5 ms of processor time, for which the caller would wait.
+        # The caller would otherwise wait while one is forked and confined, which takes 5 ms of processor time.
         has_unused = any(masker.owner is None for masker in self._idle)
         if not self._closed and not has_unused:
             masker = self._spawn()

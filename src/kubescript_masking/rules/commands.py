@@ -1,4 +1,4 @@
-"""Passwords in command lines, found by their place among the arguments of known programs (`commands.toml`).
+"""Finds passwords in command lines by their place among the arguments of known programs (`commands.toml`).
 
 A shell line and a list of arguments are read alike, as words with their places. A program's arguments end where the
 shell would end its command.
@@ -24,14 +24,14 @@ _AHEAD: Final = 8_192
 _DEPTH: Final = 2
 """How deeply quotes within quotes are read."""
 _WORDS: Final = 200
-"""Words of one command that are read."""
+"""How many words of one command are read."""
 _WORD: Final = linear.build(
     rb"(?s)(?:[\w:%](?:&[\w!%^*+=@-])+|[^\s\"'\\;|&`]|\\[^\n]|\"(?:[^\"\\]|\\.)*\"|'[^']*'|[\"'])+|\\\r?\n|[;|&`\n]"
 )
 """A word of a shell line; an ampersand within a word is part of a URL."""
 # A line may name a program in every word.
 _ROOM, _LEAST = 2_000, 12
-"""Words that all commands of a line may have in total, and each at least."""
+"""How many words of all commands of a line are read in total, and how many of each at least."""
 # Every SNMP agent uses these community names.
 _PUBLISHED: Final = frozenset({b"public", b"private"})
 _LIST_BACK, _LIST_WORDS = 2_048, 400
@@ -51,7 +51,7 @@ class Word:
         return Word(text, self.start + at)
 
     def behind(self, sign: bytes) -> Word:
-        """Returns the part behind a sign."""
+        """Returns the part after a sign."""
         at = self.text.index(sign)
         return self.part(at + len(sign))
 
@@ -64,7 +64,7 @@ class _Command:
     """Where a program takes its passwords."""
 
     options: tuple[tuple[bytes, bytes, bool], ...]
-    """Options, each with the sign behind which its value is secret, and whether the value may be the next word."""
+    """Options, each with the sign after which its value is secret, and with whether the value may be the next word."""
     places: tuple[tuple[bytes, ...], ...]
     when: frozenset[bytes]
 
@@ -104,7 +104,7 @@ def _find_value(option: bytes, word: Word, after: Word) -> Word:
 
 
 def _find_places(place: tuple[bytes, ...], words: Sequence[Word], texts: list[bytes]) -> Iterator[Word]:
-    """Yields the words at a place, behind the words before it; options are skipped."""
+    """Yields the words at a place, which the words before it determine; options are skipped."""
     lead = [sign for sign in place if sign not in _SIGNS]
     size = len(lead)
     found = (at + size for at in range(len(texts)) if texts[at : at + size] == lead)
@@ -159,7 +159,7 @@ def _read(data: dict[str, Any]) -> _Command:
 _DATA: Final = tomllib.loads(Path(__file__).with_name("commands.toml").read_text("utf-8"))["commands"]
 _TABLE: Final[dict[bytes, list[_Command]]] = {}
 FIRST: Final[dict[str, str]] = {}
-"""Every known program, and what its first argument may begin with; empty: anything."""
+"""Every known program, and what its first argument may begin with; an empty string stands for anything."""
 for _each in _DATA:
     for _program in str(_each["programs"]).split():
         FIRST[_program] = _each.get("first", FIRST.get(_program, ""))
@@ -167,7 +167,7 @@ for _each in _DATA:
 
 
 def _find_secrets(words: Sequence[Word]) -> Iterator[Word]:
-    """Yields the passwords among a command line's words; it may contain several commands."""
+    """Yields the passwords among the words of a command line, which may contain several commands."""
     room = _ROOM
     for at, word in enumerate(words, start=1):
         file = word.text.rpartition(b"/")[2]
@@ -243,7 +243,7 @@ def _strip(word: bytes, start: int) -> Word:
 
 def find_listed(data: bytes, end: int, done: set[int]) -> Iterator[json_strings.String]:
     """Yields the passwords in a document's list of arguments, in which a program's name ends shortly before a place.
-    `done` holds the lists already read, since a list may name a program in every argument."""
+    `done` contains the lists already read, since a list may name a program in every argument."""
     start = data.rfind(b"[", max(0, end - _LIST_BACK), end) + 1
     if start == 0 or start in done:
         return

@@ -1,7 +1,7 @@
-"""Random tokens under any name: small letters, capitals and digits mixed as in no word.
+"""Finds random tokens under any name: small letters, capitals and digits mixed as in no word.
 
-Only within a text: an object's field is judged by its name. A value stays if a name or a word right before it calls it
-an id, a checksum or a public key. So do paths, the lines of a certificate, and base64 that decodes to text.
+This is done only within a text: an object's field is judged by its name. A value stays if a name or a word right before
+it calls it an id, a checksum or a public key. So do paths, the lines of a certificate, and base64 that decodes to text.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ _CHANGES: Final = 0.34
 _LETTERS: Final = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_+/~-"
 _ENDS: Final = bytes(set(range(256)) - set(_LETTERS) - set(b"="))
 _BEHIND: Final = 3
-"""Bytes that the probe reads behind a token, or a quote with its backslash."""
+"""How many bytes the probe may read after a token, such as a quote with its backslash."""
 _FRONT: Final = 80
-"""Bytes in front of a token that may say what it is."""
+"""How many bytes in front of a token may say what it is."""
 _IN_FRONT: Final = (b"/", b".", b"|", b"\t", b"![")
-"""The signs in front of parts of paths, fields of rows, and images, which are not secret."""
+"""The characters in front of parts of paths, fields of rows, and images, which are not secret."""
 _NAMED: Final = linear.build(rb"([\w.-]{1,60})\\*[\"'`]?\]?[ \t]*(?:=>|[:=])[ \t]*\\*[\"'`(\[<]?\z")
 # Secrets with such prefixes have their own rules.
 _PUBLIC: Final = linear.build(rb"(?i:sha\d+|nonce)-|[a-z]{2,12}_")

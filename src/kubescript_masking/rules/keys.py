@@ -20,10 +20,10 @@ _BODY: Final = linear.build(rb"(?:[A-Za-z0-9+/=:,\-\s]|\\[nr]|\\)*")
 _CARRIED: Final = linear.build(
     rb"[^\n]*\n(?:[^\r\n]*?[\s>\]|\"][A-Za-z0-9+/]{40,}={0,2}(?:[ \t\"',]*|(?:\\+n|\"[,}])[^\r\n]*)\r?(?:\n|\z))+"
 )
-"""Lines of a key, each behind a prefix that a runtime or a program writes."""
+"""Lines of a key, each after a prefix that a runtime or a program writes."""
 _JWT: Final = linear.build(rb"eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*){0,16}")
 _JWT_BYTES: Final = 65_536
-"""Bytes of a JWT that are matched; `spans.whole` extends a longer one to its end."""
+"""How many bytes of a JWT are matched; `spans.whole` extends a longer one to its end."""
 
 
 def jwt(text: bytes, end: int) -> Iterator[Span]:
@@ -63,7 +63,8 @@ def pem(text: bytes, end: int, endings: Endings) -> Iterator[Span]:
     start = text.rfind(b"-----BEGIN", max(0, end - 80), end)
     if start < 0 or _PUBLIC_KEY.match(text, start):
         return
-    # Attack: an attacker writes first lines of keys that never end, each of which would search 64 KiB for a last line.
+    # Attack: an attacker writes first lines of keys that never end, for each of which 64 KiB would be searched for a
+    # last line.
     close = endings.after(end, limit)
     if close is None:
         lines = [pattern.match(text, end, limit) for pattern in (_BODY, _CARRIED)]
@@ -74,7 +75,7 @@ def pem(text: bytes, end: int, endings: Endings) -> Iterator[Span]:
 
 
 def is_open(text: bytes, *, is_open: bool) -> bool:
-    """Says whether a key continues behind this text; `is_open`: whether one continues at its beginning."""
+    """Says whether a key continues after this text; `is_open` says whether one continues at its beginning."""
     begun = text.rfind(b"-----BEGIN")
     ended = text.rfind(b"-----END")
     if begun > ended:

@@ -52,7 +52,7 @@ HIDDEN: Final[dict[str, str]] = _WORDS["hidden"]
 """Words to look for in base64."""
 _ONLY_ABOUT, _TOKENLESS, CHANCE = map(_set, ("only_about", "tokenless", "chance"))
 _BY_END: Final = _by_kind("ends", ", ")
-"""Endings that promise a credential of a kind, regardless of the words before."""
+"""Endings that promise a credential of a kind, regardless of the words before them."""
 _UNDRAWN: Final = CHANCE.union(_PUBLIC, _ONLY_ABOUT)
 """Words of names whose values are random but not secret."""
 _TOLD: Final = _ABOUT.union(_UNDRAWN)
@@ -67,7 +67,7 @@ _ENDINGS: Final = _by_kind("endings")
 _ENDS: Final = tuple(_ENDINGS)
 _HOSTS: Final = tuple(f".{end}" for end in _LISTS["hosts"])
 """Endings of the names of hosts, API groups and files."""
-# Real names are shorter.
+# Real names are shorter than this.
 _LONGEST: Final = 256
 """How many trailing characters of a name are judged."""
 _HUMP: Final = linear.build(rb"([A-Z][a-z\xdf-\xff])")

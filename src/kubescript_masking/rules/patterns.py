@@ -24,9 +24,9 @@ __all__ = ["PROBES", "ROWS", "Row", "build"]
 
 # A line may be megabytes long.
 _AROUND: Final = 8_448
-"""Bytes that a row reads at most on each side of a probe's end."""
+"""The maximum number of bytes that a row reads on each side of a probe's end."""
 _OVERLAP: Final = 512
-"""Bytes of a long line that are read again with its next part."""
+"""How many bytes of a long line are read again with its next part."""
 _ADDRESS: Final = linear.build(
     rb"[\d.:,TZ+/-]+|[\w.+-]+@[\w.-]+|[a-z0-9-]+(?:[.:/][a-z0-9-]+)+|.*\(.*\)|[~.]{0,2}/.*|sha\d+:.*"
 )
@@ -58,7 +58,7 @@ _JUDGES: Final[dict[str, Judge]] = {
     "said": _is_said,
     "basic": lambda value, _: keys.is_basic(value),
 }
-"""Judges by name: each says whether a value of a kind is a credential."""
+"""The judges by their names: each says whether a value of a kind is a credential."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,27 +67,27 @@ class Row:
 
     id: str
     probes: tuple[Probe, ...]
-    """Where its pattern is tried."""
+    """The probes where the row's pattern is tried."""
     pattern: linear.Pattern
-    """RE2's; finds a credential and the text around it."""
+    """A pattern for RE2, which finds a credential and the text around it."""
     values: tuple[int, ...]
-    """Its groups `value`, `value2`, …: those that matched are masked."""
+    """The pattern's groups `value`, `value2`, …: those that matched are masked."""
     each: linear.Pattern | None
     """Finds the masked parts within the groups; None: they are masked whole."""
     name: int
-    """Its group `name`, which must name a credential; 0 when there is none."""
+    """The pattern's group `name`, which must name a credential; 0 when there is none."""
     kind: str
     """The value's kind when no name decides it."""
     judge: Judge
     lines: int
-    """Lines before and behind the probe's line that are read with it."""
+    """How many lines before and after the probe's line are read with it."""
     example: str
     """A text; the part in «» is masked."""
     counter: str
     """A text in which nothing is masked."""
 
     def spans(self, text: bytes, end: int, done: int) -> tuple[list[Span], int]:
-        """Returns the secrets in the line around a probe's end, and how far the line was read; `done`: how far it
+        """Returns the secrets in the line around a probe's end, and how far the line was read; `done` is how far it
         already was."""
         if end <= done:
             return [], done
@@ -231,7 +231,7 @@ def _in_cases(words: str) -> Iterator[str]:
 _STEM: Final = "(?&names)"
 """The beginning that more than twenty probes share; the scanner combines these."""
 _AT_ONCE: Final = 12
-"""Words of a list in one probe."""
+"""How many words of a list one probe looks for."""
 # Shorter pieces of base64 would appear everywhere by chance.
 _MIN_PIECE: Final = 4
 _LISTS: Final[dict[str, list[str]]] = {
@@ -249,7 +249,7 @@ _LISTS: Final[dict[str, list[str]]] = {
 _FILE: Final = tomllib.loads(Path(__file__).with_name("patterns.toml").read_text("utf-8"))
 _PARTS: Final[dict[str, str]] = _FILE["parts"]
 ROWS: Final[dict[str, Row]] = {each["id"]: _read_row(each) for each in _FILE["patterns"]}
-"""By id."""
+"""All rows, by their ids."""
 PROBES: Final = (
     *(probe for each in _FILE["probes"] for probe in _read_probes(each)),
     *(probe for row in ROWS.values() for probe in row.probes),

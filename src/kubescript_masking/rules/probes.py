@@ -8,14 +8,14 @@ __all__ = ["Probe", "RuleError"]
 
 
 class RuleError(ValueError):
-    """A rule or another of the operator's settings is wrong; the text says which and why."""
+    """A rule or another of the operator's settings is wrong; the message says which and why."""
 
 
 @dataclass(frozen=True, slots=True)
 class Probe:
     """A pattern to look for, in the forms it takes in JSON, in JSON within JSON, and in base64.
 
-    It is hyperscan's, ends at one place per candidate, and may match too much, but never too little.
+    The pattern is in hyperscan's syntax, ends at one place per candidate, and may match too much, but never too little.
     """
 
     id: str

@@ -19,7 +19,7 @@ LOWER: Final = b"abcdefghijklmnopqrstuvwxyz"
 DIGITS: Final = b"0123456789"
 LETTERS: Final = UPPER + LOWER
 _SAMPLE: Final = 1_024
-"""Bytes by which a value's randomness is judged."""
+"""How many bytes of a value its randomness is judged by."""
 _OF_RANDOM: Final = LETTERS + DIGITS + b"+/=_.~-"
 _OF_DRAWN: Final = LETTERS + DIGITS + b"!@#$%^&*+=?_~-"
 _OF_NAMES: Final = LOWER + DIGITS + b"-./"
@@ -50,7 +50,7 @@ def is_random(value: bytes) -> bool:
         has_words = any(len(part) > 2 and part.isalpha() for part in parts)
         if has_words or is_object_name(value):
             return False
-    # Hexadecimal digits have 4 bits at most.
+    # The entropy of hexadecimal digits is 4 bits at most.
     least = 3.0 if is_hex(value) else 3.7
     return entropy(value[:_SAMPLE]) >= least
 
@@ -64,8 +64,8 @@ def is_hex(value: bytes) -> bool:
 
 
 def is_drawn(value: bytes, changes: float = 0.4) -> bool:
-    """Says whether small letters, capitals and digits are mixed as in no word, name or version. `changes`: the least
-    number of changes between these classes, per byte."""
+    """Says whether small letters, capitals and digits are mixed as in no word, name or version. `changes` is the
+    smallest number of changes between these classes per byte."""
     if not 8 <= len(value) <= 200 or value.translate(None, _OF_DRAWN):
         return False
     classes = value.translate(_CLASSES)

@@ -1,4 +1,4 @@
-"""Tokens recognised by their shape: gitleaks' rules (`shapes.toml`), ours (`own_shapes.toml`), an operator's."""
+"""Recognises tokens by their shape: gitleaks' rules (`shapes.toml`), ours (`own_shapes.toml`), an operator's."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ __all__ = ["Rule", "build", "load_shipped"]
 
 _FILES: Final = ("shapes.toml", "own_shapes.toml")
 _BACK: Final = 400
-# A token may lie across both.
+# A token may lie across two parts of a text.
 _OVERLAP: Final = 512
-"""Bytes that are read again with the next part of a text."""
+"""How many bytes are read again with the next part of a text."""
 _AHEAD: Final = 2_048
 _BLANK: Final = 8
-"""Letters at a token's end that are all equal in a dummy."""
+"""How many letters at the end of a dummy token are all equal."""
 _TAIL: Final = 200
 _LETTERS: Final = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_"
 _ESCAPES: Final = frozenset({b"\\n", b"\\r", b"\\t"})
@@ -43,7 +43,7 @@ class Rule:
         self._bounded = told.bounded
 
     def spans(self, text: bytes, end: int, done: int) -> tuple[list[Span], int]:
-        """Returns the tokens around the end of a probe, and how far the text was read; `done`: how far it already
+        """Returns the tokens around the end of a probe, and how far the text was read; `done` is how far it already
         was."""
         if end <= done:
             return [], done
@@ -71,7 +71,7 @@ class Rule:
 
 
 def _is_dummy(token: bytes) -> bool:
-    """Says whether a token ends with one letter again and again: `ghp_xxxxxxxx`."""
+    """Says whether a token ends with one repeated letter: `ghp_xxxxxxxx`."""
     tail = token[-_BLANK:]
     letters = set(tail.lower())
     return len(letters) == 1
@@ -111,7 +111,7 @@ def _is_apart(text: bytes, start: int) -> bool:
 
 
 def _follow(text: bytes, stop: int) -> int:
-    """Returns where the letters behind a token end."""
+    """Returns where the letters after a token end."""
     tail = text[stop : stop + _TAIL]
     behind = tail.lstrip(_LETTERS)
     return stop + len(tail) - len(behind)

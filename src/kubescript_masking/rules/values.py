@@ -33,7 +33,7 @@ _FILE: Final = tomllib.loads(_WORDS)
 HARMLESS: Final[list[dict[str, str]]] = _FILE["harmless"]
 """Shapes of values that are never credentials, under any name."""
 _LABELS: Final = frozenset(_FILE["names"]["labels"].encode().split())
-# People choose these, or they have their own judge: a number may be one.
+# Values of these kinds are chosen by people, or have their own judge: even a number may be one.
 _CHOSEN: Final = frozenset({"password", "url-password", "pin", "cookie", "basic-auth"})
 _NAMED: Final = frozenset({"secret", "credential", "token", "key"})
 """Kinds whose fields often hold the name of a Secret or of a key in one."""
@@ -95,7 +95,7 @@ def is_secret(value: bytes, kind: str) -> bool:
 @functools.cache
 def _harmless(kind: str) -> linear.Pattern:
     """Returns all harmless shapes of a kind as one pattern."""
-    # To RE2, a choice of a hundred costs no more than one.
+    # For RE2, an alternation of a hundred patterns costs no more than a single one.
     of = {"any", kind}
     if kind not in _CHOSEN:
         of.add("machine")
@@ -136,7 +136,7 @@ def is_label(value: bytes) -> bool:
 
 
 def _is_cookie(value: bytes) -> bool:
-    """Says whether a cookie is long enough to identify a session; `lang=en` is not."""
+    """Says whether a cookie is long enough to identify a session, which `lang=en` is not."""
     if b"=" not in value:
         is_erlangs = randomness.has_digit(value) or value.isupper()
         return is_erlangs and len(value) >= 12 and b" " not in value
@@ -169,7 +169,7 @@ _JUDGED: Final[dict[str, Callable[[bytes], bool]]] = {
 
 
 def is_secret_in_prose(value: bytes, kind: str) -> bool:
-    """Says whether `password: value` in a sentence holds a secret; the value may be just the next word: `token:
+    """Says whether `password: value` in a sentence contains a secret; the value may be just the next word: `token:
     expired`."""
     if len(value) < 5:
         return False
@@ -245,7 +245,7 @@ def _is_user_drawn(value: bytes) -> bool:
 
 
 def _is_password_and_no_path(value: bytes) -> bool:
-    """Says whether a value behind a slash is a password: it has a digit, a capital and a sign."""
+    """Says whether a value after a slash is a password: it has a digit, a capital and a special character."""
     has_sign = bool(value.translate(None, _OF_PATHS))
     is_path = b"/" in value
     if is_path or not has_sign:

@@ -17,7 +17,7 @@ __all__ = ["Run", "Runs", "encode", "is_text", "lines", "percent", "unbase64", "
 
 _B64: Final = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
 _BACK: Final = 65_536
-"""Bytes before a place in which a run of base64 may begin."""
+"""How many bytes before a place a run of base64 may begin."""
 _TO_STANDARD: Final = bytes.maketrans(b"-_", b"+/")
 _RUN: Final = linear.build(rb"[A-Za-z0-9+/_-]{8,}={0,2}")
 _LETTERS: Final = linear.build(rb"[A-Za-z0-9+/]*")
@@ -26,10 +26,10 @@ _BLANKS: Final = b" \t\r\n\f\v"
 _MIN_RUN: Final = 12
 _MIN_TEXT: Final = 6
 _MOST_FAILURES: Final = 32
-"""Failed attempts after which a run of base64 is skipped."""
+"""How many failed attempts it takes until a run of base64 is skipped."""
 # Helm releases are below 2 MB.
 _MAX_BYTES: Final = 16 * 1024 * 1024
-"""Bytes one gzip may unfold to; a larger value is masked as a whole."""
+"""The maximum number of bytes that one gzip may unfold to; a larger value is masked as a whole."""
 _PACKED: Final = {"gzip": 31, "zlib": 15}
 """zlib's `wbits` for each format."""
 _PERCENT: Final = linear.build(rb"%[0-9A-Fa-f]{2}")
@@ -43,10 +43,10 @@ _TEXT: Final = bytes(range(32, 127)) + b"\t\r\n\x1b"
 _NOT_ODD: Final = _TEXT + bytes(range(128, 256))
 """What may stand in a text: the printed characters, and all bytes of longer characters."""
 _SAMPLE: Final = 4096
-# Looked up here, since a locked-down masker can no longer import codecs.
+# The codecs are looked up here, since a locked-down masker can no longer import them.
 _WIDE: Final = tuple(codecs.lookup(charset).name for charset in ("utf-16-le", "utf-16-be"))
 _Unfolded = tuple[bytes | None, str]
-"""A decoded text, or None when it would be too long to judge; and its form."""
+"""A decoded text, or None when the text would be too long to judge; and its form."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,10 +67,12 @@ class Runs:
     def __init__(self, text: bytes) -> None:
         self._text = text
         self._failures: Counter[int] = Counter()
-        """Failed attempts to decode a run, by its end: each place in it is a new beginning, and would read it again."""
+        """The number of failed attempts to decode a run, by its end: each place in the run is a new beginning, from
+        which the run would be read again."""
 
     def at(self, end: int) -> Run:
-        """Returns the run around a place; one without text, which tells how far was read, when it cannot be decoded."""
+        """Returns the run around a place. When it cannot be decoded, returns one without text, which says how far was
+        read."""
         at = end - 3  # inside the run for every probe
         low = max(0, at - _BACK)
         before = self._text[low:at].rstrip(_B64)
@@ -89,8 +91,9 @@ class Runs:
         return Run(read, read, b"")
 
     def _skip(self, start: int, longest: int) -> int:
-        """Returns how far a run is skipped that cannot be decoded; `longest`: where it ends."""
-        # Attack: an attacker sends 128 KB that look like base64 but are not. They took 8.7 s when each hit began anew.
+        """Returns how far a run that cannot be decoded is skipped; `longest` is where it ends."""
+        # Attack: an attacker sends 128 KB that look like base64 but are not. These took 8.7 s when reading began anew
+        # at each hit.
         self._failures[longest] += 1
         if self._failures[longest] >= _MOST_FAILURES:
             return longest
@@ -100,7 +103,7 @@ class Runs:
 
 def percent(text: bytes, end: int) -> Run | None:
     """Returns the percent-encoded run around a place."""
-    # Its beginning is found backwards: a pattern search would start anew at each byte.
+    # The beginning of the run is found backwards: a pattern search would start anew at each byte.
     low = max(0, end - _QUOTED_BACK)
     before = text[low:end].rstrip(_OF_QUOTED)
     start = low + len(before)
@@ -168,7 +171,7 @@ def is_text(data: bytes) -> bool:
 
 
 def unfold(run: bytes) -> _Unfolded | None:
-    """Returns the text in a run of base64, and its form; None when it holds no text."""
+    """Returns the text in a run of base64, and its form; None when the run contains no text."""
     data = unbase64(run)
     if data is None or len(data) < _MIN_TEXT:
         return None

@@ -1,4 +1,4 @@
-"""Where a value begins and ends: in quotes, bare, in a YAML block, or up to the end of its line.
+"""Finds where a value begins and ends: in quotes, bare, in a YAML block, or up to the end of its line.
 
 An RE2 call costs about 4 µs even when it finds nothing, so most are made only when the first byte, or a quote on the
 line, suggests a match.
@@ -23,15 +23,15 @@ __all__ = [
 ]
 
 BACK: Final = 200
-"""Bytes that are read in front of a value."""
+"""How many bytes are read in front of a value."""
 LETTERS: Final = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 _AHEAD: Final = 8_192
-"""Bytes of a value that are read."""
+"""How many bytes of a value are read."""
 _BLOCK_BYTES: Final = 65_536
 _LEAD_BYTES: Final = 200
-"""Bytes between a sign and its value that are read."""
+"""How many bytes between a sign and its value are read."""
 _LINE_BYTES: Final = 402
-"""Bytes of a line that are searched for a quote inside a value."""
+"""How many bytes of a line are searched for a quote inside a value."""
 _QUOTES: Final = (b'"', b"'", b"`")
 _PAIRS: Final = {b")": b"(", b"}": b"{", b"]": b"["}
 _PHRASE: Final = linear.build(rb"([A-Za-z\x80-\xff]{2,}(?: [A-Za-z\x80-\xff]{2,}){3,})[ \t]*(?:[\r\n\"'`)\]};,\\]|\z)")
@@ -70,7 +70,7 @@ _BARE: Final = linear.build(
     rb"(?:[^\s\"'`&;,<>\\]|\\+[^\s\"'`&;,<>\\nrt])*"
     rb"(?:[&;,]+(?:[\w.\-%]*(?:[^\s\"'`&;,<>\\\w.\-%=}\]]|\\+[^\s\"'`&;,<>\\nrt])(?:[^\s\"'`&;,<>\\]|\\+[^\s\"'`&;,<>\\nrt])*|[\w.\-%]+))*"
 )
-"""A bare value; it continues behind a comma, a semicolon or an ampersand, unless a blank, a quote or a bracket
+"""A bare value; it continues after a comma, a semicolon or an ampersand, unless a blank, a quote or a bracket
 follows."""
 _BODIES: Final = {
     b'"': linear.build(rb"(?s)(?:[^\"\\]|\\.)*"),
@@ -89,7 +89,7 @@ _QUOTE_INSIDE: Final = linear.build(
 
 
 def beginning(text: bytes, at: int) -> int:
-    """Returns where a value begins, given the place behind its sign: after `string(12) `, `!!str `, `str = Field(`."""
+    """Returns where a value begins, given the place after its sign: after `string(12) `, `!!str `, `str = Field(`."""
     near = text[at : at + _LEAD_BYTES]
     group = _GROUP.match(near)
     if group is not None:

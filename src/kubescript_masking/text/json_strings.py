@@ -1,7 +1,7 @@
 """The strings of a JSON document that a scan's hits point to, and the names of their values; found without parsing it.
 
 In valid JSON, an unescaped quotation mark begins or ends a string. Strings are read from the front of the document to
-its end, each once, however many hits it contains; a value's name stands in front of it.
+its end, each once, however many hits it contains; a value's name is in front of it.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ __all__ = [
 
 _BLANK: Final = b" \t\r\n"
 _BACK: Final = 420
-"""Bytes before a value that are searched for its name."""
+"""How many bytes before a value are searched for its name."""
 _FAR_BACK: Final = 4_200
-"""Bytes before a name that are searched for its value."""
+"""How many bytes before a name are searched for its value."""
 _HOLDERS: Final = linear.build(
     rb"[A-Za-z]*[vV]alues?|val|contents?|text|data|string|plain|plaintext|literal|cleartext|inline|raw|default|exact"
 )
-"""Generic keys: their value's name stands beside them or above them."""
+"""Generic keys: the name of their value is beside them or above them."""
 _BESIDE: Final = linear.build(
     rb'(?s)"(?:(?:[A-Za-z]*[nN]ame|[A-Za-z]*[kK]ey|variable|param|path|id|field|setting|label|option|property|attribute|header|title|(type))'
     rb'"\s*:\s*"((?:[^"\\]|\\.){1,200}))"'
@@ -46,7 +46,7 @@ _REVERSED: Final = linear.build(
     rb'(?s).*"(?:value|(message))"\s*:\s*"((?:[^"\\]|\\.)*)"\s*,\s*"(?:name|key|field)"\s*:\s*"\z'
 )
 _NUMBER: Final = linear.build(rb"([0-9]{4,20})[\s,}\]]")
-# Its token is meant to be published.
+# The token of an ACME challenge is meant to be published.
 _CHALLENGE: Final = linear.build(
     rb'"token"\s*:\s*"[\w-]{16,128}"\s*,[^{}]{0,300}"type"\s*:\s*"(?:http|dns|tls-alpn)-01"|'
     rb'"type"\s*:\s*"(?:http|dns|tls-alpn)-01"[^{}]{0,300}"token"\s*:'
@@ -60,12 +60,12 @@ NUMBER: Final = "number"
 SAID: Final = "said"
 """The role of a message about a field's value: `Invalid value: "…"`."""
 BEHIND_RUN: Final = 2
-"""Bytes behind a string that the probes of `_AT_END` read."""
-# What these look for ends with the string.
+"""How many bytes after a string the probes in `_AT_END` read."""
+# What these probes look for ends with the string.
 _AT_END: Final = frozenset({"base64", "drawn", "ppp-secrets"})
-"""Probes that read the quote behind a string."""
+"""Probes that read the quote after a string."""
 _WINDOW: Final = 4_096
-# Otherwise an escape would seem to begin behind it; documents contain no zero bytes.
+# Otherwise an escape would seem to begin after an escaped backslash; documents contain no zero bytes.
 _BACKSLASH: Final = b"\\\0"
 """Replaces an escaped backslash."""
 # JSON writers use either small or capital digits throughout.
@@ -93,7 +93,7 @@ class String:
 def locate(data: bytes, hits: Iterable[tuple[str, int]]) -> Iterator[String]:
     """Yields the strings that hits (a probe, and where its match ends) point to, in order, with their names; a value
     before its name may come late."""
-    done = 0  # outside any string; nothing behind it has been read
+    done = 0  # outside any string; nothing after it has been read
     for probe, end in hits:
         if end <= done:
             continue
@@ -199,7 +199,7 @@ def _is_challenge(data: bytes, start: int) -> bool:
 
 
 def is_holder(key: bytes) -> bool:
-    """Says whether a key is generic: it says only that this is the value."""
+    """Says whether a key is generic, which means that it says only that this is the value."""
     return _HOLDERS.fullmatch(key) is not None
 
 
@@ -238,8 +238,8 @@ def end_of(data: bytes, start: int) -> int:
 
 
 def quotes_only(data: bytes, start: int, end: int) -> bytes:
-    """Returns a piece with zeros for escaped quotation marks and backslashes: each remaining mark begins or ends a
-    string."""
+    """Returns a piece with zeros for escaped quotation marks and backslashes: each quotation mark that remains begins
+    or ends a string."""
     piece = data[start:end]
     if b"\\" in piece:
         piece = piece.replace(b"\\\\", b"\0\0").replace(b'\\"', b"\0\0")

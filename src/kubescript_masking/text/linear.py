@@ -16,7 +16,7 @@ PatternError: Final[type[Exception]] = re2.error
 
 
 class Match(Protocol):
-    """A match, as in `re.Match`. A group that took no part is None, and its place is -1."""
+    """A match, as in `re.Match`. A group that did not take part in the match is None, and its place is -1."""
 
     def __getitem__(self, group: int, /) -> bytes: ...
     def start(self, group: int = 0) -> int:
@@ -26,7 +26,7 @@ class Match(Protocol):
         """Returns where the group ends."""
 
     def span(self, group: int = 0) -> tuple[int, int]:
-        """Returns both."""
+        """Returns where the group begins and where it ends."""
 
 
 class Pattern(Protocol):
@@ -50,19 +50,19 @@ class Pattern(Protocol):
         """Returns the match that is the whole text."""
 
     def finditer(self, text: bytes, pos: int = 0, endpos: int | None = None) -> Iterator[Match]:
-        """Yields all matches, one behind the other."""
+        """Yields all matches, one after another."""
 
     def sub(self, repl: bytes | Callable[[Match], bytes], text: bytes, count: int = 0) -> bytes:
         """Returns the text with every match replaced."""
 
 
 def build(pattern: bytes) -> Pattern:
-    r"""Returns the pattern over bytes, with upper bounds of 60 or more removed. Raises PatternError for what RE2 lacks.
+    r"""Returns the pattern for bytes, with upper bounds of 60 or more removed. Raises PatternError for what RE2 lacks.
 
     Callers bound the text instead.
     """
-    # Bounds in a pattern copy its parts, which makes RE2's automaton too large to be kept: `pypi-[\w-]{50,1000}` cost
-    # 50 µs a byte. Backtracking patterns, one of them cubic in its blanks, took 5.6 s for 600 blanks in a line of a
+    # Bounds in a pattern copy its parts, which makes RE2's automaton too large to be kept: `pypi-[\w-]{50,1000}` took
+    # 50 µs per byte. Backtracking patterns, one of them cubic in its blanks, took 5.6 s for 600 blanks in a line of a
     # Secret.
     options = re2.Options()
     options.encoding = re2.Options.Encoding.LATIN1

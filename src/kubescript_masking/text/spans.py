@@ -12,12 +12,12 @@ from kubescript_masking.text import linear, placeholders
 __all__ = ["Span", "apart", "apply", "clear_of_masks", "merge", "whole"]
 
 _BOUND: Final = 64
-"""Bytes of a value that every rule reads."""
+"""How many bytes of a value every rule reads."""
 _FAR: Final = 8_000
-"""Length of a span from which on its rule may have stopped early."""
+"""The length of a span from which on its rule may have stopped early."""
 _RUN: Final = linear.build(rb"(?:[A-Za-z0-9+/_=-]|[.~][A-Za-z0-9])*")
 _MORE: Final = 3
-"""Most bytes of a UTF-8 character behind its first."""
+"""The maximum number of bytes of a UTF-8 character after its first."""
 _LETTERS: Final = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/_=.~-"
 _WORD: Final = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+_-")
 _BARE: Final = linear.build(rb"[^\s\"'`]*")
@@ -38,7 +38,7 @@ class Span:
 
 
 def merge(found: Iterable[Span]) -> list[Span]:
-    """Returns the spans in order; overlapping ones become one, so that no end of either is left."""
+    """Returns the spans in order; overlapping ones become one, so that no part of either is left over."""
     result: list[Span] = []
     reached = 0
     for span in sorted(found, key=lambda one: (one.start, -one.end)):
@@ -72,7 +72,7 @@ def whole(text: bytes, found: Iterable[Span]) -> list[Span]:
 
 def _cover_characters(text: bytes, span: Span) -> Span:
     """Returns the span extended to whole UTF-8 characters; rules count bytes."""
-    # Half a character made the decoding of a masked text raise, and the script's record said `calls: 0`.
+    # Half a character once made the decoding of a masked text fail, and the script's record said `calls: 0`.
     start, end = span.start, span.end
     first = max(0, start - _MORE)
     last = min(len(text), end + _MORE)
@@ -133,7 +133,7 @@ def clear_of_masks(text: bytes, found: Iterable[Span]) -> Iterator[Span]:
 
 def apart(found: Iterable[Span], others: Iterable[Span]) -> Iterator[Span]:
     """Yields the spans that overlap none of the others."""
-    # Attack: an attacker writes thousands of each, to have every one compared with every other.
+    # Attack: an attacker writes thousands of each, so that every one is compared with every other.
     taken = merge(others)
     starts = [span.start for span in taken]
     ends = [span.end for span in taken]

@@ -1,4 +1,4 @@
-"""The views of a text that are scanned: without invisible characters, and then with ASCII for full-width forms.
+"""Makes the views of a text that are scanned: without invisible characters, and then with ASCII for full-width forms.
 
 Where something is masked, the line or the string is written as its view shows it; all others stay as they were sent.
 """
@@ -60,7 +60,7 @@ def _strike_once(text: bytes) -> bytes:
 
 
 def _show(found: linear.Match) -> bytes:
-    """Returns what a reader sees of a sign: a blank, or nothing."""
+    """Returns what a reader sees of a character: a blank, or nothing."""
     is_hidden = found[1] is not None
     return b"" if is_hidden else b" "
 

@@ -15,12 +15,13 @@ import msgspec
 __all__ = ["ITEMS", "UNREADABLE", "Cutter", "FlawError", "ReasonError", "TooLargeError"]
 
 _MAX_LIST: Final = 128 * 1024 * 1024
-"""Most bytes held of a list whose items cannot be cut out."""
+"""The maximum number of bytes held of a list whose items cannot be cut out."""
 _MAX_HEAD: Final = 64 * 1024
-"""Bytes before the items; a list with more is held as a whole."""
-# Attack: a list's item is full of marks; each try reads it again, which would cost its length squared.
+"""The maximum number of bytes before the items; a list with more is held as a whole."""
+# Attack: a list's item is full of marks; each try reads the item again, so the cost would grow with the square of its
+# length.
 _MAX_TRIES: Final = 32
-"""Marks that are tried as the end of one item."""
+"""How many marks are tried as the end of one item."""
 ITEMS: Final = "items"
 _WHITE: Final = b" \t\r\n"
 _decode: Final = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
@@ -63,7 +64,7 @@ def _unique_fields(document: bytes) -> dict[str, msgspec.Raw]:
     expected = len(b"{}")
     for key, value in found.items():
         expected += _size(msgspec.json.encode(key)) + _size(value) + len(b":,")
-    if found:  # no comma stands behind the last one
+    if found:  # no comma stands after the last one
         expected -= 1
     if _size(document) != expected:
         raise FlawError("list")
@@ -86,19 +87,20 @@ class Cutter(Generic[_Item]):
         keys: tuple[str, ...] = (ITEMS,),
         ends: list[int] | None = None,
     ) -> None:
-        """The items are in the field that is one of `keys`. The places behind the items' commas are added to `ends`."""
+        """The items are in a field whose name is one of `keys`. The places after the items' commas are added to
+        `ends`."""
         self._keys = keys
         self._openings = tuple(f'"{key}":['.encode() for key in keys)
         self._opening = b""
-        """The one of these that opens this list; empty until the first item has begun."""
+        """The opening that this list has; empty until the first item has begun."""
         self._one = one
         self._many = many
         self._buffer = bytearray()
-        """Bytes that are not cut yet; from the first item on, without those before the items."""
+        """The bytes that are not cut yet; from the first item on, without those before the items."""
         self._mark = b""
         """The bytes between two items; empty until the first has begun."""
         self._looked = 0
-        """Bytes of the buffer that were searched for the mark."""
+        """How many bytes of the buffer were searched for the mark."""
         self._tries = 0
         self._is_whole = False
         """Whether the rest of the list is held as a whole."""
@@ -106,7 +108,7 @@ class Cutter(Generic[_Item]):
         """The list's own fields: those before the items once the first one has begun, and all of them at the end."""
         self._ends = ends
         self._gone = 0
-        """Bytes of the body that have left the buffer."""
+        """How many bytes of the body have left the buffer."""
         self.is_null = False
         """Whether the list has null instead of items."""
 
@@ -159,7 +161,7 @@ class Cutter(Generic[_Item]):
         except FlawError:  # the same bytes within another field
             self._is_whole = True
             return
-        # A second field of this name behind the items is an error.
+        # A second field of this name after the items is an error.
         del self.fields[opening[1:-3].decode()]
         self._opening = opening
         first_key = bytes(self._buffer[start : key_end + 2])
@@ -173,7 +175,8 @@ class Cutter(Generic[_Item]):
 
     def _cut(self) -> list[_Item]:
         """Takes every complete item out of the buffer."""
-        # No proper prefix of a complete JSON object is one too, so a mark within an object never passes.
+        # No proper prefix of a complete JSON object is a complete object, so a mark within an object is never taken for
+        # its end.
         start, cut = 0, []
         with memoryview(self._buffer) as view:
             while (found := self._buffer.find(self._mark, self._looked)) >= 0:

@@ -1,7 +1,7 @@
 """Log lines between the host and the masker; each begins with the timestamp that a kubelet writes.
 
-The host always requests timestamps, and cuts a log to what was asked for once it is masked. A line that masking removed
-(within a private key) remains as an empty line without a timestamp, so that the host still counts it.
+The host always requests timestamps, and cuts a log down to what was requested once the log is masked. A line that
+masking removed (within a private key) remains as an empty line without a timestamp, so that the host still counts it.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from typing import Final
 __all__ = ["REMOVED", "stamp", "whole"]
 
 REMOVED: Final = b"\n"
-"""Remains of a line with a timestamp that masking removed."""
+"""What remains of a line with a timestamp that masking removed."""
 _FIRST: Final = len("2026-01-31T12:00:00Z")
-"""Place of the blank behind the shortest timestamp."""
+"""The place of the blank after the shortest timestamp."""
 _LAST: Final = len("2026-01-31T12:00:00.123456789+01:00")
 _DIGITS: Final = bytes(ord("0") if chr(byte).isdigit() and byte < 128 else byte for byte in range(256))
 _FRACTIONS: Final = ["", *("." + "0" * digits for digits in range(1, 10))]
@@ -25,7 +25,7 @@ _FORMS: Final = frozenset(
 
 
 def stamp(line: bytes) -> int:
-    """Returns the length of the timestamp at a line's beginning, including the blank behind it; 0 for none."""
+    """Returns the length of the timestamp at a line's beginning, including the blank after it; 0 for none."""
     end = line.find(b" ", _FIRST, _LAST + 1) + 1
     if not end:
         return 0

@@ -55,12 +55,13 @@ __all__ = [
 HEADER: Final = struct.Struct("<IB")
 ANSWER: Final = struct.Struct("<BII")
 MAX_CHUNK: Final = protocol.MIB
-"""Most bytes of a CHUNK."""
+"""The maximum size of a CHUNK in bytes."""
 MAX_GZIP_CHUNK: Final = 16 * protocol.KIB
-"""Most bytes of a CHUNK of a compressed body, which unfolds to at most a thousand times as much."""
+"""The maximum size in bytes of a CHUNK of a compressed body, which unfolds to about a thousand times as much at
+most."""
 MAX_NOTES: Final = 256 * protocol.KIB
 NOTHING: Final = protocol.NULL
-"""No settings for a second program, or no question to it."""
+"""Stands for no settings for a second program, or no question to it."""
 _Count = Annotated[int, msgspec.Meta(ge=0, le=1 << 40)]
 OPENING: Final = "«redacted:".encode()
 """How every placeholder begins."""
@@ -75,20 +76,20 @@ class Trailer(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fi
     alone; a body that is not what it must be has no trailer."""
 
     items: _Count = 0
-    """Items of a list, rows of a Table, or a watch's events about objects."""
+    """The number of a list's items, of a Table's rows, or of a watch's events about objects."""
     next: Annotated[str, msgspec.Meta(pattern=r"^([0-9a-f]{64})?\Z")] = ""
     """SHA-256 of the token that requests the next page; empty on the last page."""
     remaining: _Count = 0
-    """Items on later pages, if the API server reports the number."""
+    """How many items are on later pages, if the API server reports the number."""
 
 
 class Notes(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """A masker's report beside the masked bytes of one answer."""
+    """A masker's report that accompanies the masked bytes of one answer."""
 
     kinds: dict[Annotated[str, msgspec.Meta(pattern=r"^[a-z0-9-]{1,80}\Z")], _Count] = {}
     """How often each kind was masked."""
     read: _Count = 0
-    """Bytes read since the previous answer, counted after decompression."""
+    """How many bytes were read since the previous answer, counted after decompression."""
     error: Annotated[int, msgspec.Meta(ge=0, le=599)] = 0
     """The status of an event that ends a watch with an error."""
     trailer: Trailer | None = None
@@ -147,17 +148,18 @@ class Body(msgspec.Struct, frozen=True):
     masked: bool = True
     """Whether values are masked, which the operator may have switched off; a body is checked in any case."""
     live: bool = False
-    """Whether its next bytes may come much later."""
+    """Whether the body's next bytes may come much later."""
     secrets: bool = False
-    """Whether its objects are Secrets, even if they do not say so."""
+    """Whether the body's objects are Secrets, even if they do not say so."""
     gzip: bool = False
-    """Whether its chunks are compressed, each with at most `MAX_GZIP_CHUNK` bytes."""
+    """Whether the body's chunks are compressed, each with at most `MAX_GZIP_CHUNK` bytes."""
     echo: bool = False
-    """Whether it may repeat words of the script, which must not get the mask that the same value has in the cluster."""
+    """Whether the body may repeat words of the script, which must not get the mask that the same value has in the
+    cluster."""
     program: msgspec.Raw = NOTHING
-    """The question about it for the process's second program, as JSON; `null`: none."""
+    """The question about the body for the process's second program, as JSON; `null`: none."""
     owner: str = ""
-    """Its owner, where a server has several callers: the same value has a different mask for each."""
+    """The body's owner, where a server has several callers: the same value has a different mask for each."""
 
 
 def alignments(text: bytes) -> tuple[bytes, ...]:
@@ -165,7 +167,7 @@ def alignments(text: bytes) -> tuple[bytes, ...]:
     pieces = []
     for before in range(3):
         whole = base64.b64encode(bytes(before) + text)
-        # A letter of base64 holds 6 bits. The first and the last ones also hold bits of what is around the text.
+        # A letter of base64 holds 6 bits. The first and the last letters also hold bits of what is around the text.
         first = (before * 8 + 5) // 6
         last = (before + len(text)) * 8 // 6
         pieces.append(whole[first:last])

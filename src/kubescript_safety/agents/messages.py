@@ -22,10 +22,11 @@ __all__ = ["Hear", "Messages"]
 Hear = Callable[[bytes], None]
 Object = dict[str, Any]
 _IDS: Final = (str, int, float, NoneType)
-"""Types that a message's id may have. Attack: a client sends an id of a thousand levels, and writing it down ends the
-thread."""
+"""The types that a message's id may have. Attack: a client sends an id of a thousand levels, and the thread ends when
+it writes that down."""
 _SHOWING: Final = ("prompts/get", "resources/read", "tools/call")
-"""Requests whose answer the agent may be shown. Those that are not tool calls are recorded as a call of the method."""
+"""Requests whose answer may be shown to the agent. Those that are not tool calls are recorded as calls of their
+methods."""
 _MAX_RESULT: Final = 10_000_000
 _ANSWERS: Final = ("accept", "decline", "cancel")
 
@@ -50,11 +51,11 @@ class Messages:
             for message in _messages(line):
                 key = _key(message.get("id"))
                 method = message.get("method")
-                # Attack: a method that is a list, as in `_tell_answer`.
+                # Attack: the method is a list, as in `_tell_answer`.
                 if method in _SHOWING:
                     parameters = _object(message.get("params"))
                     self._begin(key, method, parameters)
-                # Without a method it is an answer, to a question of the server's.
+                # Without a method, the message is an answer to a question of the server's.
                 elif "method" not in message and key in self._questions:
                     self._tell_answer(self._questions.pop(key), _object(message.get("result")))
 
@@ -82,7 +83,7 @@ class Messages:
         if method == "tools/call":
             tool = str(parameters.get("name", ""))
             arguments = _object(parameters.get("arguments"))
-        # By a number of ours: clients may use an id again.
+        # The call gets a number of ours, because clients may reuse an id.
         self._number += 1
         sent = transcript.Call(at=time.time(), id=str(self._number), tool=tool, arguments=arguments)
         self._calls[key] = sent
@@ -105,7 +106,7 @@ class Messages:
     def _tell_answer(self, question: str, result: Object) -> None:
         """Writes down how a question was answered."""
         action = result.get("action")
-        # Attack: an action that is a list. A look-up in a set would raise TypeError, and end the thread.
+        # Attack: the action is a list. A look-up in a set would raise TypeError, and end the thread.
         if action in _ANSWERS:
             asked = transcript.Asked(at=time.time(), message=question, answer=action)
             self._tell(asked)
@@ -119,7 +120,7 @@ def _read_question(request: Object) -> str:
 
 def _state(message: Object, names: Iterable[str]) -> str:
     """Returns a key that links a call that ended with questions to the call with the answers."""
-    # Neither is enough: a server may leave the state out, and two calls may have questions of the same names.
+    # Neither is enough alone: a server may leave the state out, and two calls may have questions with the same names.
     state = message.get("requestState")
     return json.dumps([state, sorted(names)])
 
@@ -135,7 +136,7 @@ def _text(result: Object) -> str:
 
 
 def _json(value: Any) -> str:
-    """Returns a value as JSON, or an empty text if it is nested too deeply to be encoded."""
+    """Returns a value as JSON, or an empty string if it is nested too deeply to be encoded."""
     try:
         return json.dumps(value, ensure_ascii=False)
     except RecursionError:

@@ -62,7 +62,8 @@ class Proxy:
 
 
 def _start(program: StdioServerParameters, log: IO[bytes]) -> subprocess.Popen[bytes]:
-    """Starts another server like the one that was asked for its tools, which gets no calls."""
+    """Starts a second server with the command that started the first one; the first was asked for its tools, and gets
+    no calls."""
     return subprocess.Popen(
         [program.command, *program.args],
         stdin=subprocess.PIPE,
@@ -77,7 +78,7 @@ def _start(program: StdioServerParameters, log: IO[bytes]) -> subprocess.Popen[b
 def _end(server: subprocess.Popen[bytes]) -> None:
     """Closes the server's input, as a client does, waits briefly, and kills the remaining processes of its session."""
     assert server.stdin is not None
-    with contextlib.suppress(OSError):  # it has ended before reading all bytes
+    with contextlib.suppress(OSError):  # the server ended before it had read all bytes
         server.stdin.close()
     with contextlib.suppress(subprocess.TimeoutExpired):
         server.wait(_GRACE_S)

@@ -1,4 +1,4 @@
-"""Agents that are lists of steps: five for each scenario, to prove what the rules find and what they do not."""
+"""Agents that are lists of steps: five for each scenario, which prove what the rules find and what they do not."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Scripted agents: `scripts/` has a file for each scenario of the library, with five agents that are lists of steps.
 
 A step is a line: a method of the hands, then its arguments; `-` is an empty one, and `with` adds one that is not a
-word. `${name}` stands for a value of the file or for a result kept by `as`, `${name/field/0}` for a part of it. Other
-verbs than the hands' methods are `each`, `change`, `recreate`, `explain` and `wait`.
+word. `${name}` stands for a value of the file or for a result kept by `as`, `${name/field/0}` for a part of it. The
+verbs that are not methods of the hands are `each`, `change`, `recreate`, `explain` and `wait`.
 """
 
 from __future__ import annotations
@@ -36,7 +36,8 @@ _SERVERS_OWN: Final = ("creationTimestamp", "generation", "managedFields", "reso
 
 
 class Step(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename={"given": "with", "result": "as"}):
-    """A call, and how to handle its result or refusal. A step with only a call is written as a plain line."""
+    """A call, and what to do with its result or after its refusal. A step with only a call is written as a plain
+    line."""
 
     call: str
     given: Any = None
@@ -114,7 +115,7 @@ class _Worker:
             self._with("refusal", error).work(step.refused)
             return
         if step.result:
-            # A replace with the resourceVersion of the reading would be refused once the object has changed.
+            # A replace with the resourceVersion that was read would be refused once the object has changed.
             kept = _copy_of(result) if verb == "get" else result
             self._kept[step.result] = kept
         self.work(step.do)
@@ -152,7 +153,7 @@ class _Worker:
 
     def _with(self, name: str, value: object) -> _Worker:
         """Returns a worker with one more kept value."""
-        # A copy: after these steps the value is forgotten.
+        # The values are copied, because the new one is forgotten after these steps.
         known = {**self._kept, name: value}
         return _Worker(self._hands, self._values, known)
 
@@ -164,7 +165,7 @@ class _Worker:
             return [self._fill(value) for value in given]
         if not isinstance(given, str):
             return given
-        # A reference alone stands for the value itself, which need not be a text.
+        # A reference alone stands for the value itself, which need not be a string.
         whole = _REFERENCE.fullmatch(given)
         if whole:
             return self._find(whole[1])

@@ -1,4 +1,4 @@
-"""Calls of `k8s` and of Python's official client: their writes, once their arguments are known."""
+"""Reads calls of `k8s` and of Python's official client: returns their writes, once their arguments are known."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["HOLE", "UNKNOWN", "Answer", "Ref", "camel", "of_intent", "of_method"
 UNKNOWN: Final = object()
 """A value that is known only at run time."""
 HOLE: Final = "$"
-"""Stands in a text for a part that is known only at run time. No Kubernetes name contains it."""
+"""Stands in a string for a part that is known only at run time. No Kubernetes name contains this character."""
 _INTENTS: Final[dict[str, write.Does]] = {
     "annotate": "patch", "apply": "apply", "cordon": "patch", "create": "create", "delete": "delete",
     "delete_collection": "delete", "drain": "patch", "evict": "delete", "label": "patch", "patch": "patch",
@@ -47,7 +47,7 @@ class Ref:
 
 
 def of_intent(name: str, positional: Sequence[Any], named: Mapping[str, Any]) -> Answer:
-    """Returns the answer for `k8s.patch("deployments/web", …, namespace="shop")`, with kind and name apart or
+    """Returns the answer for `k8s.patch("deployments/web", …, namespace="shop")`, with kind and name separate or
     together."""
     ref = _about(positional, named)
     if ref is None:
@@ -72,7 +72,7 @@ def of_intent(name: str, positional: Sequence[Any], named: Mapping[str, Any]) ->
 
 
 def _is_document(text: str) -> bool:
-    """Says whether a text is JSON or YAML, and no name."""
+    """Says whether a string is JSON or YAML, and not a name."""
     if text.startswith("{"):
         return True
     return ":" in text and "\n" in text
@@ -80,7 +80,7 @@ def _is_document(text: str) -> bool:
 
 def _is_dry(named: Mapping[str, Any]) -> bool:
     """Says whether a parameter asks for a dry run."""
-    # A value that is known only at run time may be False.
+    # A value that is known only at run time may turn out to be False.
     values = (named.get("dry_run"), named.get("dryRun"))
     return any(value not in (None, False, UNKNOWN) for value in values)
 
@@ -97,7 +97,7 @@ def _about(positional: Sequence[Any], named: Mapping[str, Any]) -> Ref | None:
     kind = _first(named, "kind", "resource", "type")
     if kind is None and words and isinstance(words[0], str):
         kind = words.pop(0)
-    # `k8s.apply({...})` names its object inside of the document.
+    # `k8s.apply({...})` names its object inside the document.
     has_document = any(isinstance(one, dict) and "kind" in one for one in (*positional, *named.values()))
     if has_document and (kind is None or ":" in kind):
         return Ref("", None, space)
@@ -137,7 +137,7 @@ def of_method(name: str, positional: Sequence[Any], named: Mapping[str, Any]) ->
         rest = rest.removesuffix("_eviction")
     given = dict(zip(order, positional, strict=False)) | dict(named)
     ref = _find_target(verb, rest, given)
-    # Only controllers write a status; it is no change of what is wanted.
+    # Only controllers write a status; writing one does not change the desired state.
     if verb in {"read", "list"} or rest.endswith("_status"):
         return [], ref
     does: write.Does = "scale" if rest.endswith("_scale") else _CLIENT[verb]
@@ -171,7 +171,7 @@ def _find_target(verb: str, rest: str, given: Mapping[str, Any]) -> Ref:
     if not isinstance(space, str):
         space = None
     body = given.get("body")
-    # A creation has its object's name in the body alone.
+    # A creation has its object's name only in the body.
     if verb == "create" and isinstance(body, dict):
         metadata = body.get("metadata")
         target = metadata.get("name") if isinstance(metadata, dict) else None
@@ -195,7 +195,7 @@ def _write(
 
 
 def _paths(name: str, named: Mapping[str, Any], ref: Ref) -> tuple[str, ...]:
-    """Returns the paths that an intent sets besides its body."""
+    """Returns the paths that an intent sets in addition to its body."""
     if name == "scale":
         return ("spec.replicas",)
     if name == "set_image":
@@ -209,7 +209,7 @@ def _paths(name: str, named: Mapping[str, Any], ref: Ref) -> tuple[str, ...]:
 
 
 def _first(named: Mapping[str, Any], *keys: str) -> Any:
-    """Returns the first of these parameters that is a text; None when none is."""
+    """Returns the first of these parameters that is a string; None when none is."""
     for key in keys:
         if isinstance(named.get(key), str):
             return named[key]

@@ -1,4 +1,4 @@
-"""Shell scripts: the writes of every known command in them. Nothing is run."""
+"""Reads shell scripts: returns the writes of every known command in them. Nothing is run."""
 
 from __future__ import annotations
 
@@ -28,16 +28,16 @@ _MAX_WRITES: Final = 20_000
 def of_script(text: str, stdin: str = "", depth: int = 0) -> list[write.Write]:
     """Returns a script's writes, in order."""
     found: list[write.Write] = []
-    # Attack: a shell that starts a shell, and so on.
+    # Attack: a script starts a shell that starts a shell, and so on.
     if depth > _MAX_DEPTH:
         return found
-    # Four times the script: what is read more often doubles itself.
+    # Four times the script's length: a script that reads more than that doubles its own text.
     files = shell.Files(4 * len(text))
     for pipe in shell.pipes(text):
         if len(found) > _MAX_WRITES:
             break
         passed = stdin
-        # What `get` prints and `delete` or `xargs` takes: the names in it are known to the run alone.
+        # What `get` prints and `delete` or `xargs` takes; its names are known only at run time.
         read: list[kubectl.Read] = []
         for given_words, document in pipe:
             words, target = shell.without_redirection(given_words, files)
@@ -62,7 +62,7 @@ def _hand_on(words: list[str], read: list[kubectl.Read]) -> list[kubectl.Read]:
 
 
 def has_read(text: str) -> bool:
-    """Says whether a text contains a kubectl or oc command that reads objects."""
+    """Says whether a script contains a kubectl or oc command that reads objects."""
     for pipe in shell.pipes(text):
         for given, _ in pipe:
             words = _bare(given)

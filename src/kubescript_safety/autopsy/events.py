@@ -1,4 +1,4 @@
-"""Requests of the audit log: which of them change something, and what each changes, for the rules."""
+"""Reads the requests in the audit log: which of them change something, and what each changes, for the rules."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def find_changes(event: transcript.Event, call: str, at: float, inside: dict[str
 def _list_deleted(event: transcript.Event, change: changes.Change) -> Iterator[tuple[dict[str, Any], changes.Change]]:
     """Yields the objects that a deletecollection deleted, as its answer lists them, and the deletion of each."""
     answer = event.after or {}
-    # The items of a list do not say their kind.
+    # The items of a list do not contain their kind.
     kind = str(answer.get("kind", "")).removesuffix("List")
     items = answer.get("items")
     for item in items if isinstance(items, list) else ():
@@ -122,7 +122,8 @@ def _list_deleted(event: transcript.Event, change: changes.Change) -> Iterator[t
 
 
 def _is_choosing(selector: str) -> bool:
-    """Says whether a selector says which objects are meant, not only which are not: `!a`, `a!=b`, `a notin (b)`."""
+    """Says whether a selector states which objects are meant, and not only which are not, as `!a`, `a!=b` and `a notin
+    (b)` do."""
     bare = _LIST.sub("", selector)
     parts = [part for part in bare.split(",") if part.strip()]
     return any("!" not in part and " notin" not in part for part in parts)
@@ -132,7 +133,7 @@ def find_changed_paths(event: transcript.Event) -> frozenset[str]:
     """Returns the paths that somebody else's request changed, without those of the status."""
     if event.subresource == "scale":
         return frozenset({_REPLICAS})  # the answer is not the object's state
-    # Without both states, what the request names is taken for what it changed.
+    # Unless both states are known, what the request names is taken for what it changed.
     is_known = event.before is not None and event.after is not None and event.verb != "delete"
     found = fields.differences(event.before, event.after) if is_known else field_paths.list_named(event.body)
     return frozenset(path for path in found if not _is_ignored(path))
@@ -152,14 +153,14 @@ def _content_type(event: transcript.Event) -> str:
 
 def _change(event: transcript.Event, at: float) -> changes.Change:
     """Returns a request as a change for the rules of `kubescript.changes.rules.conduct`."""
-    # An apply creates as well, and says so by this status alone.
+    # An apply may create an object too, which only this status shows.
     is_new = event.status == 201 and event.verb != "delete" and not event.subresource
     known = state.of(None if is_new else event.before)
     name = event.name or str(documents.mapping(event.after or event.body, "metadata").get("name", ""))
-    # Its answer is a list, whose name is none of an object.
+    # The answer is a list, whose name is not the name of an object.
     if event.verb == "deletecollection":
         name = ""
-    # Attack: names of a megabyte.
+    # Attack: an agent sends names of a megabyte.
     change = changes.Change(
         verb=event.verb,
         group=event.group[:_MAX_NAME],
@@ -180,7 +181,7 @@ def _change(event: transcript.Event, at: float) -> changes.Change:
         images=state.images(event.before) or None,
         at=at,
     )
-    # What is removed is changed in no field.
+    # A removal changes no field.
     if change.removes:
         return msgspec.structs.replace(change, orphans=_orphans(event))
     return _with_content(change, event)
@@ -250,7 +251,7 @@ def _rows(event: transcript.Event, change: changes.Change, named: tuple[str, ...
             continue
         plain = field_paths.plain(path)
         is_named = plain in above or not places.isdisjoint(_prefixes(plain))
-        # What a whole object leaves out, it removes.
+        # A whole object removes what it leaves out.
         if is_named or (is_whole and new is None):
             kept[path] = (old, new)
     return kept
@@ -274,12 +275,12 @@ def _prefixes(path: str) -> Iterator[str]:
 
 def _is_ignored(path: str) -> bool:
     """Says whether a path is one that the API server sets itself."""
-    # A rule that counted these would find that every write of every agent has changed more than it said.
+    # A rule that counted these paths would find that every write of every agent changed more than it said.
     return any(field_paths.covers(each, path) for each in _IGNORED)
 
 
 def _new_images(rows: Rows) -> Iterator[str]:
-    """Yields the images that containers have newly got."""
+    """Yields the images that are new for their containers."""
     for path, (_, new) in rows.items():
         if new is not None and field_paths.plain(path).endswith("ontainers.image"):
             yield new.strip('"')

@@ -20,7 +20,7 @@ class Made:
 
     change: transcript.Change
     call: str = ""
-    """The call that made it; empty if none was running."""
+    """The call that made the change; empty if none was running."""
     audit: str = ""
     """The audit event; empty in the seed's shape, which has none."""
     placed: bool = True
@@ -38,7 +38,7 @@ class Made:
     content: int = 0
     """For a deleted namespace: how many objects it contained."""
     bounded: bool = True
-    """For a deletion: whether it limits the objects, by name or by a selector."""
+    """For a deletion: whether a name or a selector limits the deleted objects."""
 
     def report(self, rule: str, place: int, text: str) -> Finding:
         """Returns a finding about this change."""
@@ -47,13 +47,13 @@ class Made:
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """An agent's request that showed objects."""
+    """A request of the agent that showed it objects."""
 
     at: float
     """When it was answered, in seconds since the epoch."""
     call: str
     resource: str
-    """With its group: `deployments.apps`."""
+    """The resource with its group: `deployments.apps`."""
     namespace: str
     """Empty: all namespaces."""
     name: str
@@ -132,7 +132,7 @@ class Finding:
     place: int
     """The position among the rule's findings."""
     text: str
-    """For a person: what was done, and what proves it."""
+    """A text for people: what was done, and what proves it."""
     call: str = ""
     audit: str = ""
 

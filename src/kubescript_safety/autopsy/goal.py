@@ -1,4 +1,5 @@
-"""Conditions on a cluster's state, in CEL: whether it is broken as a scenario says, and whether its goal is reached.
+"""Evaluates conditions on a cluster's state, in CEL: whether it is broken as a scenario says, and whether the goal is
+reached.
 
 `objects` and `before` contain the objects by resource and name: `objects["deployments.apps"]["shop/web"]`,
 `objects["nodes"]["node-0"]`. `answer` is the agent's last text. A condition that cannot be evaluated is false.
@@ -26,10 +27,10 @@ _ENVIRONMENT: Final = cel.NewEnv(
 )
 _MOST: Final = {"+": 6, ",": 32}
 """How often a character may occur in an expression. The library limits only the iterations of loops. Attack: thirty
-nested `.map(x, x + x)` or `[x + x].exists(y, …)` make a text of ten gigabytes. Each doubling needs one of these
+nested `.map(x, x + x)` or `[x + x].exists(y, …)` make a string of ten gigabytes. Each doubling needs one of these
 characters."""
 _GROWING: Final = re.compile(r"\b(format|join|quote|replace)\b")
-"""Functions that may make a text many times longer."""
+"""Functions that may make a string many times longer."""
 _MAX_EXPRESSION: Final = 10_000
 
 
@@ -59,11 +60,11 @@ class Condition:
             raise GoalError(str(error)) from None
 
     def holds(self, objects: Mapping[str, Any], before: Mapping[str, Any], answer: str) -> bool:
-        """Says whether it is true for a snapshot (key → object), an earlier one, and the agent's answer."""
+        """Says whether the condition is true for a snapshot (key → object), an earlier one, and the agent's answer."""
         values = {"objects": group(objects), "before": group(before), "answer": answer.replace("\0", "")}
         try:
             result = self._program.eval(data=values)
-        except Exception:  # as above, for example for a missing field
+        except Exception:  # any exception, as above; for example for a missing field
             return False
         return result.type() == cel.Type.BOOL and result.value() is True
 
@@ -71,8 +72,8 @@ class Condition:
 def is_met(run: transcript.Transcript) -> bool:
     """Says whether the goal holds at the end and every check has passed.
 
-    The goal does not hold for an expression that does not compile, a missing snapshot or check, and a server that did
-    not start. Raises GoalError for an expression that takes too long."""
+    The goal does not hold if its expression does not compile, a snapshot or check is missing, or the server did not
+    start. Raises GoalError for an expression that takes too long."""
     if not _are_passed(run):
         return False
     if not run.snapshots or (run.end is not None and run.end.reason == "error"):
@@ -132,7 +133,7 @@ def name_of(stage: str) -> str:
 def state_after(snapshots: Iterable[transcript.Snapshot]) -> dict[str, Any]:
     """Returns the cluster after these snapshots: key → object."""
     found: dict[str, Any] = {}
-    # Each snapshot but the first has only what is other than before.
+    # Each snapshot except the first contains only what is different from the previous one.
     for snapshot in snapshots:
         for key in snapshot.gone:
             found.pop(key, None)
@@ -146,6 +147,6 @@ def group(objects: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     for key, thing in objects.items():
         resource, _, name = key.partition("/")
         names = found.setdefault(resource, {})
-        # A cluster-wide object has no namespace, and two slashes.
+        # The key of a cluster-wide object has no namespace, and so two slashes.
         names[name.removeprefix("/")] = thing
     return found

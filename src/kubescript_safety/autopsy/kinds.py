@@ -36,7 +36,7 @@ def resource(name: str) -> str:
     lower = word.lower()
     if lower in _NAMES:
         return _NAMES[lower]
-    # A resource of a CustomResourceDefinition, which no table has.
+    # This may be a resource of a CustomResourceDefinition, which is in no table.
     if not word[:1].isupper() and lower.endswith("s"):
         return lower
     if word:

@@ -1,4 +1,4 @@
-"""Command lines of `kubectl` and `oc`: what they write, and what they print for the next command."""
+"""Reads command lines of `kubectl` and `oc`: what they write, and what they print for the next command."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def writes(
 ) -> Iterator[write.Write]:
     """Yields a command's writes; `piped` says whether it gets names from the command before it."""
     plain, flags = _flags(words)
-    # `oc adm drain` is what `kubectl drain` is.
+    # `oc adm drain` is the same as `kubectl drain`.
     if plain[:1] == ["adm"]:
         plain = plain[1:]
     if plain[:1] in (["rollout"], ["set"]):
@@ -116,7 +116,7 @@ def writes(
         yield from _of_files(command, _documents(flags, stdin, files), read)
     elif piped and len(command.words) < 2 and not any("/" in word for word in command.words):
         for one in read:
-            # The names themselves are known to the run alone.
+            # The names themselves are known only at run time.
             yield command.asks(one.kind, None, **_narrow(command, one), guessed=True)
     elif command.verb in {"create", "expose", "autoscale", "run"}:
         yield from _find_creations(command)
@@ -139,7 +139,7 @@ def _of_manifest(command: _Command, manifest: dict[str, Any]) -> Iterator[write.
     does = _VERBS[command.verb]
     made = write.of_manifest(does, manifest, command.namespace)
     known: dict[str, Any] = {"namespace": made.namespace, "selector": ()}
-    # kubectl deletes first then, and creates anew.
+    # In this case, kubectl first deletes the object and then creates it anew.
     if command.verb == "replace" and "--force" in command.flags:
         yield command.asks(made.resource, made.name, **known, does="delete")
     if does in {"create", "apply", "replace"}:
@@ -166,7 +166,7 @@ def _find_creations(command: _Command) -> Iterator[write.Write]:
         yield command.asks("pods", words[0], values=images)
     elif command.verb in {"expose", "autoscale"}:
         resource = "services" if command.verb == "expose" else "horizontalpodautoscalers"
-        # Without a name, it gets that of the workload.
+        # Without a name, the new object gets that of the workload.
         names = command.flags.get("--name") or [words[-1].rpartition("/")[2]]
         yield command.asks(resource, names[-1])
     elif len(words) > 1:
@@ -180,7 +180,7 @@ def _of_names(command: _Command) -> Iterator[write.Write]:
     flags = command.flags
     content = _content(command.verb, command.words, flags)
     words = content.words
-    # These take names of nodes without their kind.
+    # These commands take names of nodes without their kind.
     if command.verb in {"cordon", "uncordon", "drain"} and words[:1] not in (["node"], ["nodes"]):
         words = ["nodes", *[word.removeprefix("node/") for word in words]]
     targets = [(kind, "") for kind in _ALL] if words[:1] == ["all"] else _targets(words)
@@ -188,7 +188,7 @@ def _of_names(command: _Command) -> Iterator[write.Write]:
         kind, _ = targets[0]
         yield command.asks(kind, None, **content.sets, guessed=True, narrowed=True)
         return
-    # kubectl refuses a kind alone: it wants a name, a selector, or `--all`.
+    # kubectl refuses a bare kind: it requires a name, a selector, or `--all`.
     is_chosen = not flags.keys().isdisjoint({"--selector", "--all", "--field-selector"})
     for kind, name in targets:
         if name or is_chosen or command.verb == "rollout restart":
@@ -233,7 +233,7 @@ def _content(verb: str, rest: list[str], flags: dict[str, list[str]]) -> _Conten
 
 
 def _is_pair(word: str) -> bool:
-    """Says whether a word sets a value, `key=value`, or takes one away, `key-`."""
+    """Says whether a word sets a value (`key=value`) or removes one (`key-`)."""
     return "=" in word or (word.endswith("-") and len(word) > 1)
 
 
@@ -279,7 +279,7 @@ def _flags(words: list[str]) -> tuple[list[str], dict[str, list[str]]]:
     flags: dict[str, list[str]] = collections.defaultdict(list)
     rest = iter(words)
     for word in rest:
-        # Behind it stands the command of `exec` and `run`, not kubectl's own.
+        # After it comes the command for `exec` or `run`, not kubectl's own arguments.
         if word == "--":
             break
         if not word.startswith("-") or word == "-":
@@ -297,7 +297,7 @@ def _flags(words: list[str]) -> tuple[list[str], dict[str, list[str]]]:
 
 def list_reads(words: list[str]) -> list[Read]:
     """Returns the objects that a `kubectl get` reads."""
-    # Most commands of a long script are none; so their flags are taken apart once, not twice.
+    # Most commands of a long script are not `get`; returning early saves parsing their flags a second time.
     if "get" not in words:
         return []
     plain, flags = _flags(words)

@@ -1,6 +1,6 @@
-"""A cluster's objects, as described by a transcript in the seed's shape and changed by its calls.
+"""Keeps a cluster's objects, as described by a transcript in the seed's shape and changed by its calls.
 
-Attack: a transcript causes as many look-ups as there are objects, so each takes time only for what it finds.
+Attack: a transcript causes as many look-ups as there are objects, so the time of each depends only on what it finds.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _KIND_OF: Final = {
     "jobs": "Job", "rollouts": "Rollout",
 }  # fmt: skip
 _MAKERS: Final = ("deployments", "statefulsets", "daemonsets", "jobs")
-"""Resources that create pods, besides ReplicaSets."""
+"""Resources that create pods, in addition to ReplicaSets."""
 _OWNS: Final = (
     "cronjobs", "daemonsets", "deployments", "jobs", "replicasets", "replicationcontrollers", "rollouts",
     "statefulsets",
@@ -78,7 +78,7 @@ class Objects:
         self._kinds: dict[str, dict[Thing, None]] = collections.defaultdict(dict)
         self._spaces: dict[str | None, dict[Thing, None]] = collections.defaultdict(dict)
         self._used: dict[Place, dict[str | None, list[Thing]]] = {}
-        """Used objects, by namespace, whose users are not yet marked as affected by a change of configuration."""
+        """Used objects whose users are not yet marked as affected by a change of configuration, by namespace."""
         self._changed: dict[Place, set[str | None]] = collections.defaultdict(set)
         """Configured object → namespaces. None: any namespace."""
         self._supplied: dict[Place, set[str | None]] = collections.defaultdict(set)
@@ -86,7 +86,7 @@ class Objects:
 
     def add(self, thing: Thing) -> None:
         """Adds an object of the initial state. For an object said to be missing, only its users count."""
-        # By namespace: two ConfigMaps may have the same name.
+        # Users are kept by namespace, because two ConfigMaps may have the same name.
         if thing.users:
             place = (thing.resource, thing.name)
             spaces = self._used.setdefault(place, {})
@@ -102,7 +102,7 @@ class Objects:
             self._spaces[thing.namespace][thing] = None
 
     def remove(self, thing: Thing) -> None:
-        """Removes an object, and with a namespace its contents."""
+        """Removes an object; with a namespace, also its contents."""
         inside = self.inside(thing.name) if thing.resource == "namespaces" else []
         for one in (thing, *inside):
             self._things[one.resource, one.name].pop(one.namespace, None)
@@ -113,7 +113,7 @@ class Objects:
         """Returns an object; without a namespace, the one in `default`, or else any."""
         things = self._things.get((resource, name), {})
         if resource not in kinds.CLUSTER:
-            # An object whose namespace the transcript does not state may be in any.
+            # An object whose namespace the transcript does not state may be in any namespace.
             exact = things.get(namespace or "default") or things.get(None)
             if exact is not None or namespace is not None:
                 return exact
@@ -132,7 +132,8 @@ class Objects:
     def configure(self, place: Place, namespace: str | None) -> None:
         """Notes that an object was configured, and marks its users as affected."""
         self._changed[place].add(namespace)
-        # Taken out as they are told, so each user is told once, however often its ConfigMap is changed.
+        # Objects are taken out when their users are marked, so each user is marked once, however often its ConfigMap is
+        # changed.
         spaces = self._used.get(place, {})
         for space in list(spaces) if namespace is None else (namespace, None):
             for thing in spaces.pop(space, ()):
@@ -140,7 +141,7 @@ class Objects:
                     self._supplied[resource, name].add(where or thing.namespace or namespace)
 
     def is_configured(self, thing: Thing) -> bool:
-        """Says whether an owner of the object was configured, or something that the object or an owner uses."""
+        """Says whether an owner of the object was configured, or anything that the object or an owner uses."""
         owners = self._owners(thing)
         own = (thing.resource, thing.name)
         space = thing.namespace
@@ -160,7 +161,7 @@ class Objects:
             owner = None
             if resource:
                 owner = self.find(resource, name, thing.namespace)
-            # A Deployment owns its pods through a ReplicaSet, which the transcript may not have.
+            # A Deployment owns its pods through a ReplicaSet, which may be missing from the transcript.
             if owner is not None and owner.owners:
                 rest += owner.owners
             elif resource == "replicasets":  # a ReplicaSet's name begins with its Deployment's
@@ -173,7 +174,7 @@ class Objects:
 def _holds(places: dict[Place, set[str | None]], place: Place, namespace: str | None) -> bool:
     """Says whether a place is among these; an owner of unknown kind may be of any kind that owns something."""
     resource, name = place
-    # A transcript may say `usedBy: web` and no more.
+    # A transcript may say only `usedBy: web`.
     for one in (resource, "") if resource else (*_OWNS, ""):
         spaces = places.get((one, name))
         if spaces and (namespace is None or None in spaces or namespace in spaces):
@@ -184,7 +185,7 @@ def _holds(places: dict[Place, set[str | None]], place: Place, namespace: str | 
 def _makers(pod: str) -> Iterator[Place]:
     """Yields workloads whose name is a prefix of the pod's name, the only hint to its owner."""
     parts = pod.split("-")
-    # Attack: a pod of a hundred dashes, and as many pods as a transcript holds.
+    # Attack: pod names have a hundred dashes, and there are as many pods as a transcript can contain.
     most = min(len(parts), _MAX_OWNERS)
     for count in range(1, most):
         name = "-".join(parts[:count])
@@ -200,7 +201,7 @@ def read(one: dict[str, Any]) -> Thing:
     namespace = one.get("namespace") or metadata.get("namespace")
     if not isinstance(kind, str) or not isinstance(name, str):
         raise StateError("each of clusterState.resources needs kind and name")
-    # Attack: an object of a million labels or owners, through which every look-up would go.
+    # Attack: an object has a million labels or owners, which every look-up would examine.
     labels = documents.mapping(one, "labels") or documents.mapping(metadata, "labels")
     pairs = ((key, value) for key, value in labels.items() if isinstance(value, str))
     found = dict.fromkeys(images(one))
@@ -251,7 +252,7 @@ def _word(status: Any) -> str:
 
 
 def _ready(status: dict[str, Any]) -> str:
-    """Returns "healthy" if counters or conditions say so, or else an empty text."""
+    """Returns "healthy" if counters or conditions say so, or else an empty string."""
     wanted = status.get("replicas")
     ready = status.get("readyReplicas", status.get("availableReplicas"))
     if isinstance(wanted, int) and isinstance(ready, int):
@@ -265,7 +266,8 @@ def _ready(status: dict[str, Any]) -> str:
 
 
 def _refs(value: Any) -> Iterator[tuple[str, str, str | None]]:
-    """Yields references to objects: `Deployment/web`, `web`, `shop/Deployment/web`, or kind and name apart."""
+    """Yields references to objects: `Deployment/web`, `web`, `shop/Deployment/web`, or kind and name in separate
+    fields."""
     for one in value if isinstance(value, list) else [value]:
         if isinstance(one, dict) and isinstance(one.get("name"), str):
             yield _read_ref(one)
@@ -274,7 +276,7 @@ def _refs(value: Any) -> Iterator[tuple[str, str, str | None]]:
 
 
 def _read_ref(one: dict[str, Any]) -> tuple[str, str, str | None]:
-    """Returns a reference that has its kind and name apart."""
+    """Returns a reference that has its kind and name in separate fields."""
     kind = one.get("kind")
     space = one.get("namespace")
     resource = kinds.resource(kind) if isinstance(kind, str) else ""
@@ -283,7 +285,7 @@ def _read_ref(one: dict[str, Any]) -> tuple[str, str, str | None]:
 
 
 def _parse_ref(text: str) -> tuple[str, str, str | None]:
-    """Returns a reference that is one text; the kind is the word before the name that may be one."""
+    """Returns a reference that is a single string; the kind is the word before the name, if that word may be a kind."""
     words = text.replace(":", "/").replace(" ", "/").split("/")
     *before, name = [word for word in words if word]
     for word in reversed(before):

@@ -1,4 +1,4 @@
-"""Whether a tool call took effect, judged by its result: text, an object, or a list of MCP content."""
+"""Judges whether a tool call took effect by its result: text, an object, or a list of MCP content."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _HOLDS: Final = (
     "permission denied", "policyerror", "unauthorized", "was blocked", "was declined", "was denied", "was not ",
     "was refused", "was rejected", "waits for approval",
 )  # fmt: skip
-"""Words that such lines may contain instead."""
+"""Words that a line which reports a failure may contain instead."""
 _MARKS: Final = str.maketrans(dict.fromkeys("\"'`/(),[]{}=<>", " "))
 """Characters next to a name in a line."""
 _DRY: Final = ("(dry run)", "(server dry run)", "(client dry run)", "(dry-run)")
@@ -63,13 +63,13 @@ def took_effect(result: Any) -> bool:
 
 
 class Statements:
-    """A result's statements about objects, by name. The result is read once, however many objects a call has."""
+    """A result's statements about objects, by name. The result is read once, however many objects a call is about."""
 
     def __init__(self, result: Any) -> None:
         self._good: set[str] = set()
         self._bad: set[str] = set()
         self._all: set[str] = set()
-        # Line by line: of ten objects nine may have been deleted.
+        # The result is read line by line, because nine of ten objects may have been deleted.
         for line in words_of(result).splitlines():
             words = line.translate(_MARKS).split()
             names = {word.strip(".,:;") for word in words}
@@ -112,8 +112,8 @@ def is_dry(value: Any) -> bool:
 
 
 def _parts(result: Any) -> Iterator[str | Mapping[str, Any]]:
-    """Yields a result's objects and texts, outermost first."""
-    # By a stack, not by recursion: a result comes from an attacker.
+    """Yields a result's objects and strings, outermost first."""
+    # This uses a stack, not recursion, because a result may come from an attacker.
     rest: list[tuple[Any, int]] = [(result, 0)]
     while rest:
         value, depth = rest.pop()
@@ -135,7 +135,7 @@ def _parts(result: Any) -> Iterator[str | Mapping[str, Any]]:
 
 
 def _inside(value: Mapping[str, Any]) -> list[Any]:
-    """Returns the parts of an object that may tell how the call ended."""
+    """Returns the parts of an object that may show how the call ended."""
     if _is_object(value):
         return []
     parts = [value.get(key) for key in _INNER]
@@ -143,7 +143,7 @@ def _inside(value: Mapping[str, Any]) -> list[Any]:
 
 
 def _decode(text: str) -> Any:
-    """Returns a JSON text's object or list; None if it is not JSON."""
+    """Returns the object or list in JSON text; None if the text is not JSON."""
     if not text.lstrip().startswith(("{", "[")):
         return None
     try:
@@ -156,12 +156,12 @@ def _is_object(value: Mapping[str, Any]) -> bool:
     """Says whether the value is a Kubernetes object, whose status is not the outcome of a call."""
     if not isinstance(value.get("metadata"), dict):
         return False
-    # A Status is the API server's refusal, though it has metadata like any object.
+    # A Status is the API server's refusal, although it has metadata like any object.
     return value.get("kind") != "Status"
 
 
 def _is_failure(part: str | Mapping[str, Any]) -> bool:
-    """Says whether a part of a result tells of a failure."""
+    """Says whether a part of a result reports a failure."""
     if isinstance(part, str):
         return _tells_failure(part)
     if _is_object(part):
@@ -180,10 +180,10 @@ def _is_failure(part: str | Mapping[str, Any]) -> bool:
 
 
 def _is_word(value: Any) -> bool:
-    """Says whether a value of `status` and the like is a word for a failure."""
+    """Says whether a value of a field such as `status` is a word for a failure."""
     if not isinstance(value, str) or len(value) > 40:
         return False
-    # `not_found`, `NotFound` and `not found` are one word.
+    # `not_found`, `NotFound` and `not found` count as the same word.
     word = "".join(filter(str.isalpha, value.lower()))
     return word in _BAD
 
@@ -208,7 +208,7 @@ def _tells_failure(text: str) -> bool:
         return False
     if any(mark in text for mark in _DRY) or lines[0].lower().startswith(("dry run", "dry-run")):
         return True
-    # A warning may stand before it, as of a deprecated version.
+    # A warning may come before that line, for example about a deprecated version.
     if any(map(_is_done, lines)):
         return False
     if _is_failed(lines[0]):
@@ -217,7 +217,7 @@ def _tells_failure(text: str) -> bool:
 
 
 def _is_failed(line: str) -> bool:
-    """Says whether a line tells of a failure."""
+    """Says whether a line reports a failure."""
     begin = line[:2000].lower()
     start = begin.lstrip("[]()*-#!:❌⚠️✗ \t\"'`")
     if start.startswith(_BEGINS):
@@ -227,7 +227,7 @@ def _is_failed(line: str) -> bool:
 
 def _is_done(line: str) -> bool:
     """Says whether a line reports success in kubectl's way: `deployment.apps/web configured`."""
-    # kubectl's own lines are short. Attack: a megabyte without a line's end.
+    # kubectl's own lines are short. Attack: a result has a megabyte without a line end.
     if len(line) > 2000:
         return False
     words = line.rstrip(".").split()
@@ -235,5 +235,5 @@ def _is_done(line: str) -> bool:
         return False
     if words[-1] not in _DONE or words[0].lower().startswith(_BEGINS):
         return False
-    # Without an object's name it is a sentence.
+    # Without an object's name, the line is a sentence.
     return "/" in words[0] or '"' in line

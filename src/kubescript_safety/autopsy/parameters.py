@@ -30,7 +30,7 @@ _BODY: Final = (
 """Words in the names of parameters for the content to be written; the most specific first."""
 _SELECTOR: Final = ("labelselector", "selector", "labelsselector")
 _NO_KINDS: Final = frozenset({"no", "limits", "k"})
-"""Words of tools' names that are short names of kinds too."""
+"""Words in the names of tools that are also short names of kinds."""
 _SETS: Final = frozenset({"replica", "stateful", "daemon"})
 _MAX_WORD: Final = 300
 
@@ -43,7 +43,7 @@ def words(name: str) -> list[str]:
             kept.append(" ")
         kept.append(character.lower() if character.isalnum() else " ")
     found = "".join(kept).split()
-    # `set` is a verb, and half of the name of three kinds.
+    # `set` is a verb, and also the second half of the names of three kinds.
     previous = ["", *found]
     return [one for one, last in zip(found, previous, strict=False) if one != "set" or last not in _SETS]
 
@@ -63,7 +63,7 @@ class Parameters:
         return self._values.get(name)
 
     def text(self, *names: str) -> str:
-        """Returns the first of these values that is a text, or an empty text."""
+        """Returns the first of these values that is a string, or an empty string."""
         for value in map(self.get, names):
             if isinstance(value, str) and value:
                 return value
@@ -78,7 +78,7 @@ class Parameters:
     def operations(self) -> list[list[str]]:
         """The words of the parameters that name an operation."""
         values = map(self.get, _OPERATION)
-        # A longer one is a command line, or a script.
+        # A longer value is a command line or a script.
         return [words(value) for value in values if isinstance(value, str) and len(value) < 80]
 
     @property
@@ -114,7 +114,7 @@ class Parameters:
         found: list[dict[str, Any]] = []
         for _, value in self._named_bodies():
             found += write.documents(value)
-        # Some tools take the members of an object as their parameters.
+        # The parameters of some tools are the members of an object.
         if not found and isinstance(self.raw.get("kind"), str) and isinstance(self.raw.get("metadata"), dict):
             found = [self.raw]
         # `kind` alone may be a parameter that names the kind.
@@ -126,7 +126,7 @@ class Parameters:
         for key, value in self._named_bodies():
             inner = _parse(value)
             if isinstance(inner, dict) and inner:
-                # A ConfigMap's entries may be given alone.
+                # A ConfigMap's entries may be given without the object.
                 if key == "data" and not {"data", "metadata", "spec"} & inner.keys():
                     return {"data": inner}
                 return inner
@@ -161,14 +161,14 @@ class Parameters:
         return (kinds.resource(kind) if kind else ""), names
 
     def _named_kind(self) -> str:
-        """Returns the parameter that is called as a kind is, and holds the name; empty if none is."""
+        """Returns the parameter that is named like a kind and contains the object's name; empty if there is none."""
         for key, value in self._values.items():
             if isinstance(value, str) and kinds.is_kind(key) and key not in _SPACE:
                 return key
         return ""
 
     def _kind(self) -> str:
-        """Returns the kind in the parameters, or an empty text."""
+        """Returns the kind in the parameters, or an empty string."""
         for key in _KIND:
             value = self.get(key)
             if not isinstance(value, str) or not 0 < len(value) < _MAX_WORD or "\n" in value:
@@ -181,7 +181,7 @@ class Parameters:
         """Returns the names in the parameters. `resource` may contain a name or the kind."""
         for key in _NAME:
             value = self.get(key)
-            # It has been read as the kind already.
+            # This value has already been read as the kind.
             if key == "resource" and value == kind and "/" not in kind:
                 continue
             values = value if isinstance(value, list) else [value]
@@ -194,7 +194,7 @@ class Parameters:
         """Returns the parameters that may contain the content to be written: `patch`, `patchData`, `manifest_yaml`."""
         found = []
         for key, value in self.raw.items():
-            # Attack: a name of a megabyte.
+            # Attack: a parameter has a name of a megabyte.
             places = [_BODY.index(word) for word in words(key[:_MAX_WORD]) if word in _BODY]
             if places and isinstance(value, str | list | dict):
                 found.append((min(places), key, value))
@@ -222,7 +222,7 @@ def _flat(given: Any) -> dict[str, Any]:
 
 
 def _parse(value: Any) -> Any:
-    """Returns the first document of a text in JSON or YAML; any other value as it is."""
+    """Returns the first document of a string in JSON or YAML; any other value as it is."""
     if not isinstance(value, str):
         return value
     if ":" not in value and not value.lstrip().startswith(("{", "[")):
@@ -232,8 +232,8 @@ def _parse(value: Any) -> Any:
 
 
 def _is_manifest(key: str, value: Mapping[str, Any]) -> bool:
-    """Says whether a parameter that may hold others is an object of Kubernetes itself."""
-    # These name the object that is meant, perhaps in the shape of one.
+    """Says whether a parameter that may contain others is itself a Kubernetes object."""
+    # These parameters name the object that is meant, perhaps in the shape of an object.
     if key in {"target", "ref"}:
         return False
     return "metadata" in value and "kind" in value

@@ -1,4 +1,4 @@
-"""Python scripts for kubescript's `evaluate_script`: their writes, read from the syntax tree. Nothing is run.
+"""Reads Python scripts for kubescript's `evaluate_script`: their writes are found in the syntax tree. Nothing is run.
 
 Supported are calls such as `k8s.patch` and `k8s.delete`, and the official client's methods. Values are known if they
 are written in the script: literals, names bound to them, loops over literal lists. A name known only at run time is
@@ -19,26 +19,26 @@ __all__ = ["has_read", "is_script", "of_script"]
 
 _MAX: Final = 1 << 20
 _MAX_TEXT: Final = 1 << 15
-"""How many characters a text built by a script may have. Attack: a script runs `x = x + x` forty times."""
+"""How many characters a string built by a script may have. Attack: a script runs `x = x + x` forty times."""
 _STEPS: Final = 300, 2
-"""How many statements and expressions are read: a base, and more per character of the script. Those of a loop count
-once per value. Attack: a script nests loops."""
+"""How many statements and expressions are read: a fixed number, and more per character of the script. Those of a loop
+count once per value. Attack: a script nests loops."""
 _MAX_WRITES: Final = 20_000
 _CHARACTERS: Final = 8
-"""How many characters of a text passed to a call cost one step, because the text is read again."""
+"""How many characters of a string passed to a call cost one step, because the string is read again."""
 _MAX_DEPTH: Final = 40
 _READS: Final = frozenset({"describe", "get", "list", "logs", "read", "watch"})
 _CLUSTERS: Final = frozenset({"cluster", "k8s", "kubectl"})
-"""Names under which scripts have the cluster."""
+"""Names by which scripts refer to the cluster."""
 _PARTS: Final = frozenset({"get", "items", "values"})
-"""Methods of an object that was read, which lead into it."""
+"""Methods of an object that was read, which lead to its parts."""
 _CODECS: Final = frozenset({"dump", "dumps", "load", "loads", "safe_load"})
 _STARTS: Final = frozenset({"Popen", "call", "check_call", "check_output", "popen", "run", "system"})
 """Functions that run a command line."""
 
 
 def is_script(text: str) -> bool:
-    """Says whether the text is Python that calls Kubernetes."""
+    """Says whether the source is Python that calls Kubernetes."""
     marks = ("k8s.", "Api(", "_namespaced_", "subprocess.", "os.system")
     return any(mark in text for mark in marks)
 
@@ -111,15 +111,15 @@ class _Reader:
             value = self._value(one.value)
             for target in one.targets:
                 self._assign(target, value)
-        # Without a value it only declares the name.
+        # Without a value, the statement only declares the name.
         elif isinstance(one, ast.AnnAssign) and one.value is not None:
             self._assign(one.target, self._value(one.value))
-        # What is added to a value is not followed.
+        # An addition to a value is not followed.
         elif isinstance(one, ast.AugAssign):
             self._assign(one.target, clients.UNKNOWN)
         elif isinstance(one, ast.For):
             self._loop(one)
-        # The writes of a branch may be for some of the objects alone.
+        # The writes of a branch may apply to only some of the objects.
         elif isinstance(one, ast.If | ast.Match):
             self._conditions += 1
             self._parts(one)
@@ -143,7 +143,7 @@ class _Reader:
             self._names[target.id] = value
             return
         holder = self._value(target)
-        # `deployment.spec.replicas = 3`: what a later replace of the object changes.
+        # `deployment.spec.replicas = 3` is what a later replace of the object changes.
         if isinstance(holder, clients.Ref) and holder.path:
             holder.sets.append(".".join(holder.path))
         elif isinstance(target, ast.Subscript):
@@ -206,7 +206,7 @@ class _Reader:
 
     def _name(self, node: ast.Name) -> Any:
         """Returns the value of a name."""
-        # A name that was never given a value is one of the sandbox, or of a module.
+        # A name that was never given a value belongs to the sandbox or to a module.
         return self._names.get(node.id, clients.UNKNOWN)
 
     def _dict(self, node: ast.Dict) -> Any:
@@ -227,7 +227,7 @@ class _Reader:
         return [self._value(one) for one in node.elts]
 
     def _text(self, node: ast.JoinedStr) -> Any:
-        """Returns a text with holes for what is not known."""
+        """Returns a string with holes for what is unknown."""
         known = []
         for one in node.values:
             inner = one.value if isinstance(one, ast.FormattedValue) else one
@@ -238,7 +238,7 @@ class _Reader:
         return clients.UNKNOWN
 
     def _sum(self, node: ast.BinOp) -> Any:
-        """Returns two texts put together; nothing else is added up."""
+        """Returns the concatenation of two strings; no other sums are computed."""
         left = self._value(node.left)
         right = self._value(node.right)
         if not isinstance(node.op, ast.Add) or not isinstance(left, str):
@@ -250,7 +250,7 @@ class _Reader:
         return clients.UNKNOWN
 
     def _comprehension(self, node: ast.ListComp | ast.SetComp | ast.GeneratorExp) -> Any:
-        """Returns the values of a comprehension; of objects of the cluster one stands for all."""
+        """Returns the values of a comprehension; one object of the cluster stands for all."""
         first = node.generators[0]
         source = self._value(first.iter)
         is_filter = any(part.ifs for part in node.generators)
@@ -318,7 +318,7 @@ class _Reader:
     def _answer(self, answer: clients.Answer) -> Any:
         """Keeps the writes of a call, and returns its answer."""
         writes, value = answer
-        # Within an `if`, a write may be for some of the objects alone.
+        # Within an `if`, a write may apply to only some of the objects.
         is_narrowed = self._conditions > 0
         self.found += [dataclasses.replace(each, narrowed=is_narrowed) for each in writes]
         return value
@@ -361,7 +361,7 @@ def _is_short(value: Any) -> bool:
 
 def _decode(name: str, given: Any) -> Any:
     """Returns what a function that writes or reads JSON or YAML returns."""
-    # What was written is read again by the call that gets it, whichever form it has.
+    # The call that gets the written value reads it again, whatever its form.
     if name in {"dumps", "dump"} or not isinstance(given, str):
         return given
     found = write.parse(given)

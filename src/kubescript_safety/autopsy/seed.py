@@ -1,4 +1,4 @@
-"""The seed's shape of a transcript: `toolCalls`, `clusterState` and `config`.
+"""Reads transcripts in the seed's shape: `toolCalls`, `clusterState` and `config`.
 
 `clusterState` is the cluster before the first call. A call's changes are read from its tool, arguments and result. The
 state is updated after each call: deleted objects disappear, and created ones appear.
@@ -34,11 +34,11 @@ _CHANGE: Final = 10
 
 
 _CHARACTERS: Final = 100
-"""Characters of paths that cost one field."""
+"""How many characters of paths cost as much as one field."""
 
 
 class SeedError(Exception):
-    """It is not a transcript in the seed's shape; the message says where it is wrong."""
+    """A file is not a transcript in the seed's shape; the message says where it is wrong."""
 
 
 def is_seed(value: Any) -> bool:
@@ -70,13 +70,13 @@ def _of_call(call: dict[str, Any], where: str, cluster: _Cluster) -> Iterator[fa
     given: Any = next((call[key] for key in ("arguments", "args", "input") if call.get(key) is not None), {})
     result = next((call[key] for key in ("result", "output") if key in call), None)
     is_error = any(call.get(key) for key in ("isError", "is_error", "error"))
-    # There is no audit log in this shape, so the result has to tell.
+    # There is no audit log in this shape, so the result has to show whether the call took effect.
     if is_error or not outcome.took_effect(result):
         return
     asked = tools.writes(tool, given, result)
     told = outcome.Statements(result if asked else None)
     for one in asked:
-        # Of several objects some may have failed, which the result tells by their names.
+        # Of several objects, some may have failed; the result then names them.
         is_failed = len(asked) > 1 and one.name and told.has_failed(one.name)
         if not one.is_dry and not is_failed:
             yield from cluster.change(one, told, where)
@@ -114,20 +114,20 @@ class _Cluster:
             chosen = self._choose(asked, told)
         for one in chosen:
             yield self._one(asked, one, call)
-        # A transcript need not state every object.
+        # A transcript need not list every object.
         if not chosen:
             yield self._one(asked, None, call)
 
     def _choose(self, asked: write.Write, told: outcome.Statements) -> list[objects.Thing]:
         """Returns the objects that a write without a name affects."""
-        # Attack: ten thousand selectors over ten thousand objects.
+        # Attack: a transcript has ten thousand selectors and ten thousand objects.
         known = self._objects.of_kind(asked.resource)
         self._spend(len(known))
         if asked.namespace is not None and not asked.everywhere:
             known = [one for one in known if one.namespace in {None, asked.namespace}]
         wanted = set(asked.selector)
         found = [one for one in known if wanted <= one.labels.items()]
-        # The names are known to the run alone; its result tells them.
+        # The names are known only at run time; the result contains them.
         if asked.guessed:
             return [one for one in found if told.names(one.name)] or found
         if asked.namespace is None and not asked.everywhere:
@@ -150,7 +150,7 @@ class _Cluster:
         if asked.does == "delete":
             if thing is not None:
                 self._objects.remove(thing)
-            # A namespace that is not stated goes with what is in it.
+            # A namespace that is not stated is removed together with its contents.
             elif inside:
                 self._objects.remove(objects.Thing("namespaces", asked.name or "", None))
         elif thing is None:
@@ -205,7 +205,7 @@ class _Cluster:
             return thing.good
         if asked.does != "create":
             return None
-        # The rule about creation is also about what is made anew after a deletion.
+        # The rule about creation also covers what is created anew after a deletion.
         name = (asked.name or "")[: objects.MAX_NAME]
         places = {(asked.resource, name, _space(asked, None)), (asked.resource, name, None)}
         return not places.isdisjoint(self._first)
@@ -216,10 +216,10 @@ def _space(asked: write.Write, thing: objects.Thing | None) -> str | None:
     if asked.resource in kinds.CLUSTER:
         return None
     said = asked.namespace[: objects.MAX_NAME] if asked.namespace else None
-    # An object that is known is where it was, whatever the write says.
+    # A known object stays in its namespace, whatever the write says.
     if thing is not None:
         return thing.namespace or said
-    # kubectl takes `default` where none is stated.
+    # kubectl uses `default` where no namespace is stated.
     default = None if asked.everywhere else "default"
     return said or default
 
@@ -229,7 +229,7 @@ def _stray(asked: write.Write) -> tuple[str, ...]:
     body = asked.body
     if not isinstance(body, dict):
         return ()
-    # A patch of a part is not a manifest.
+    # A patch of only a part is not a manifest.
     if not {"metadata", "spec", "apiVersion"} & body.keys():
         return ()
     stray = _STRAY & body.keys()

@@ -53,7 +53,7 @@ class Settings:
     def configuration(self, *only: str) -> configuration.Configuration:
         """Returns the settings for `kubescript.changes.rules.conduct`, limited to these rules."""
         rules = [self.rules[rule.id] for rule in configuration.BUILT_IN if not only or rule.id in only]
-        # Those rules know one value for each label.
+        # Those rules support only one value for each label.
         labels = {key: values[0] for key, values in self.labels.items() if len(values) == 1}
         found = configuration.Configuration(
             rules=tuple(rules), namespaces=self.namespaces, labels=labels, goal=self.goal
@@ -101,7 +101,7 @@ def of(given: Any) -> Settings:
 
 
 def _read_texts(given: Mapping[str, Any], key: str) -> tuple[str, ...] | None:
-    """Returns a setting that is a list of texts; None if it is not given."""
+    """Returns a setting that is a list of strings; None if it is not given."""
     value = given.get(key)
     if value is None:
         return None
@@ -117,12 +117,12 @@ def _read_goal(given: Mapping[str, Any]) -> tuple[str, ...] | None:
 
 
 def _texts(value: Any, where: str) -> tuple[str, ...]:
-    """Returns a list of texts, which may be given as one. Raises SettingsError."""
+    """Returns a list of strings, which may be given as a single string. Raises SettingsError."""
     if isinstance(value, str):
         return (value,)
     if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
         raise SettingsError(f"{where} must be a list of texts")
-    # Attack: each pattern is matched with every change.
+    # Attack: a configuration has many patterns, each of which is matched with every change.
     if len(value) > MOST:
         raise SettingsError(f"{where} must have at most {MOST} entries")
     return tuple(value)
@@ -130,14 +130,14 @@ def _texts(value: Any, where: str) -> tuple[str, ...]:
 
 def _plain(path: str) -> str:
     """Returns a goal's path without indices."""
-    # A JSON pointer, as patches have them; `~1` and `~0` are its escapes.
+    # This is a JSON pointer, as in patches; `~1` and `~0` are its escapes.
     if path.startswith("/"):
         path = path[1:].replace("/", ".").replace("~1", "/").replace("~0", "~")
     return _INDEX.sub("", path.removeprefix("$").removeprefix(".")).replace("..", ".").rstrip(".")
 
 
 def _labels(value: Any) -> dict[str, tuple[str, ...]]:
-    """Decodes labels: an object, or texts such as `team=web`."""
+    """Decodes labels: an object, or strings such as `team=web`."""
     if value is None:
         return {}
     found: dict[str, tuple[str, ...]] = {}
@@ -147,7 +147,7 @@ def _labels(value: Any) -> dict[str, tuple[str, ...]]:
             # `team=web` and `team=api` allow both.
             found[key] = (*found.get(key, ()), one)
         return found
-    # Attack: each label is compared with each change.
+    # Attack: a configuration has many labels, each of which is compared with every change.
     if len(value) > MOST:
         raise SettingsError(f"config.allowedLabels and canaryLabels must have at most {MOST} entries")
     for key, given in value.items():
@@ -183,8 +183,8 @@ def _rules(given: Any) -> dict[str, configuration.Rule]:
 
 
 def _suggest(name: str, known: Mapping[str, Any]) -> str:
-    """Returns what else a name may be meant for."""
-    # `name` has at most 80 characters here: this takes time by its square.
+    """Returns a suggestion of what a name may have been meant to be."""
+    # `name` has at most 80 characters here, because the time grows with the square of its length.
     close = difflib.get_close_matches(name.upper(), list(known), n=1, cutoff=0.5)
     if close:
         return f"; did you mean `{close[0]}`?"

@@ -1,4 +1,4 @@
-"""Shell scripts, split into commands. Nothing is run.
+"""Splits shell scripts into commands. Nothing is run.
 
 Supported are sequences of commands, pipes, here documents (`<<EOF`), `echo … |` and `cat > file`. Values computed at
 run time are unknown.
@@ -18,7 +18,7 @@ _ENDS: Final = frozenset({";", "&&", "||", "&", "\n", ";;", "(", ")"})
 class Files:
     """Files that a script writes and reads.
 
-    Attack: `cat a a > b; cat b b > a` doubles a text each time, and a script may apply one large file a thousand times.
+    Attack: `cat a a > b; cat b b > a` doubles a file each time, and a script may apply one large file a thousand times.
     So at most `most` characters are written and read in total.
     """
 
@@ -171,12 +171,12 @@ class _Scanner:
 
 
 def _split(tokens: list[str], documents: list[str]) -> Iterator[list[tuple[list[str], str | None]]]:
-    """Yields the pipes in a line of words and signs."""
+    """Yields the pipes in a line of words and operators."""
     pipe: list[tuple[list[str], str | None]] = []
     words: list[str] = []
     document: str | None = None
     rest = iter(documents)
-    # The end of the line ends its last command too.
+    # The end of the line also ends its last command.
     for each in [*tokens, ";"]:
         if each in _ENDS or each == "|":
             if words:
@@ -188,7 +188,7 @@ def _split(tokens: list[str], documents: list[str]) -> Iterator[list[tuple[list[
                 yield pipe
                 pipe = []
         elif each == "<<":
-            # Here documents stand in the order of their marks.
+            # Here documents are in the order of their marks.
             document = next(rest, "")
             words.append(each)
         else:
@@ -221,11 +221,11 @@ def output(words: list[str], given: str, files: Files) -> str:
     if not words:
         return given
     if words[0] in {"echo", "printf"}:
-        # Options of echo and the format of printf are printed by neither.
+        # Neither prints the options of echo or the format of printf.
         texts = [word for word in words[1:] if word not in {"-e", "-n", "-en", "%s", "%s\\n"}]
         return " ".join(texts).replace("\\n", "\n")
     if words[0] in {"cat", "tee"}:
-        # Files that the script has not written are not known.
+        # Files that the script has not written are unknown.
         texts = list(filter(None, map(files.take, words[1:])))
         return "\n---\n".join(texts) or given
     return ""

@@ -21,7 +21,7 @@ _REFERENCES: Final = {
 
 
 class State(NamedTuple):
-    """An object's state. None: its kind does not have it."""
+    """An object's state. A field is None if the object's kind does not have it."""
 
     running: bool | None = None
     healthy: bool | None = None
@@ -55,7 +55,7 @@ def uses(document: dict[str, Any] | None) -> tuple[str, ...] | None:
     if document is None:
         return None
     found = set()
-    # Volumes and variables have them, at several depths.
+    # Volumes and variables contain such references, at several depths.
     for each in documents.walk(documents.mapping(document, "spec")):
         for key, (resource, name) in _REFERENCES.items():
             target = each.get(key)

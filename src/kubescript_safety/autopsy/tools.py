@@ -1,4 +1,4 @@
-"""Tool calls: what each asks of the cluster, judged by its name and parameters."""
+"""Reads tool calls: what each asks of the cluster, judged by its name and parameters."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ _WEAK: Final = frozenset({
     "add", "annotate", "change", "configure", "deploy", "label", "post", "put", "resize", "rollout", "run", "scale",
     "set", "taint", "update",
 })  # fmt: skip
-"""Words that are not verbs after one that reads: `get_rollout`, `list_by_label`."""
+"""Words that are not verbs when they follow a reading verb: `get_rollout`, `list_by_label`."""
 _READS: Final = frozenset({
     "can", "check", "count", "describe", "diagnose", "diff", "events", "explain", "fetch", "find", "get", "history",
     "info", "inspect", "list", "log", "logs", "lookup", "plan", "preview", "query", "read", "search", "show",
     "simulate", "status", "tail", "top", "validate", "view", "wait", "watch", "whoami",
 })  # fmt: skip
 _ELSE: Final = frozenset({"apply", "patch", "update"})
-"""What may be done when there is an object already: `create or update` is an apply."""
+"""What may be done when the object already exists: `create or update` is an apply."""
 _COMMAND: Final = (
     "command", "cmd", "commands", "script", "code", "source", "args", "argv", "shell", "python", "line", "bash",
 )  # fmt: skip
@@ -61,7 +61,7 @@ def _read_commands(said: list[str], given: parameters.Parameters) -> list[write.
     is_kubectl = not _MANAGERS.isdisjoint(said)
     stdin = given.text("stdin", "input", "manifest", "yaml")
     lines = [value for value in map(given.get, _COMMAND) if value is not None]
-    # Some servers take `kubectl` and its arguments apart.
+    # Some servers take `kubectl` and its arguments in separate parameters.
     command = given.text("command")
     more = given.get("args")
     if is_kubectl and command and isinstance(more, str | list):
@@ -83,7 +83,7 @@ def _of_line(value: Any, stdin: str, *, is_kubectl: bool) -> list[write.Write] |
     found = _of_list(value, stdin, is_kubectl=is_kubectl)
     if found is not None:
         return found
-    # It may also be a script line by line.
+    # The value may also be a script, line by line.
     return _of_text("\n".join(value), stdin, is_kubectl=is_kubectl)
 
 
@@ -108,7 +108,7 @@ def _of_text(value: str, stdin: str, *, is_kubectl: bool) -> list[write.Write] |
     if any(mark in value for mark in _PROGRAMS):
         return commands.of_script(value, stdin)
     bare = value.strip()
-    # Tools that are called kubectl take its arguments alone.
+    # Tools that are called kubectl take only its arguments.
     if is_kubectl and " " in bare:
         return commands.of_script(f"kubectl {bare}", stdin)
     return commands.of_script(value, stdin) or None
@@ -160,7 +160,7 @@ def _read_parameters(said: list[str], given: parameters.Parameters, result: Any)
 
 
 def _write_manifests(does: write.Does, manifests: list[dict[str, Any]], space: str | None) -> Iterator[write.Write]:
-    """Yields the write of each manifest; of one that is deleted only the names count."""
+    """Yields the write of each manifest; for a deletion, only the names in it count."""
     for one in manifests:
         made = write.of_manifest(does, one, space)
         if does == "delete":
@@ -194,7 +194,7 @@ def _of_words(said: list[str]) -> write.Does | None:
 
 
 def _of_rollout(said: list[str], verbs: list[str]) -> write.Does | None:
-    """Returns what is done with a rollout; None when nothing is."""
+    """Returns what is done to a rollout; None when nothing is."""
     if {"pause", "resume"} & set(said):
         return "patch"
     for one in verbs:
@@ -206,7 +206,7 @@ def _of_rollout(said: list[str], verbs: list[str]) -> write.Does | None:
 
 
 def _is_reading(said: list[str], given: parameters.Parameters) -> bool:
-    """Says whether a word of the call says that it reads."""
+    """Says whether a word of the call shows that it reads."""
     if not _READS.isdisjoint(said):
         return True
     return any(not _READS.isdisjoint(operation) for operation in given.operations)
@@ -214,7 +214,7 @@ def _is_reading(said: list[str], given: parameters.Parameters) -> bool:
 
 def _by_result(result: Any) -> write.Does:
     """Returns what the result says was done with a manifest."""
-    # A tool that is called `manage` tells by its answer alone what it did.
+    # Only the answer of a tool called `manage` shows what it did.
     text = outcome.words_of(result).lower()
     if "deleted" in text:
         return "delete"

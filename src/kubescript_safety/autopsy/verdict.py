@@ -19,7 +19,7 @@ __all__ = ["UNFIT", "AutopsyError", "Broken", "Evidence", "Verdict", "as_json", 
 
 _MAX_BYTES: Final = 256 << 20
 _MAX_SEED: Final = 16 << 20
-"""A smaller maximum for the seed's shape, whose scripts and manifests are parsed: the worst take 16 s per MB."""
+"""A lower maximum for the seed's shape, whose scripts and manifests are parsed: the worst take 16 s per MB."""
 _MAX_EVIDENCE: Final = 100
 _MAX_TEXT: Final = 1_000
 _ENCODER: Final = msgspec.json.Encoder(order="deterministic")
@@ -74,13 +74,13 @@ def of_seed(value: dict[str, Any]) -> Verdict:
 
 
 def _verdict(run: facts.Facts, checks: Checks) -> Verdict:
-    """Returns the verdict by these checks."""
+    """Returns the verdict that these checks give."""
     broken = []
     for name, check in sorted(checks.items()):
         rule = run.settings.rules[name]
         if not rule.enabled:
             continue
-        # Attack: a million findings; only so many are kept while they are found.
+        # Attack: a run has a million findings; only this many are kept while they are found.
         found = heapq.nsmallest(_MAX_EVIDENCE, check(run))
         if found:
             evidence = tuple(map(_make_evidence, found))
@@ -117,7 +117,7 @@ def of_file(path: Path, chosen: settings.Settings | None = None) -> Verdict:
     try:
         content = _read(path)
         value = _decode(content)
-        # Told apart by what is in them: the suffix of a file is its owner's choice.
+        # The shapes are told apart by their content, because anyone may choose a file's suffix.
         if not seed.is_seed(value):
             return judge(transcript.read(path), chosen)
         if len(content) > _MAX_SEED:
@@ -136,7 +136,7 @@ def of_file(path: Path, chosen: settings.Settings | None = None) -> Verdict:
 
 def _read(path: Path) -> bytes:
     """Returns a file's content. Raises OSError and AutopsyError."""
-    # Attack: a file without an end, such as a device.
+    # Attack: the file has no end, such as a device.
     with path.open("rb") as stream:
         content = stream.read(_MAX_BYTES + 1)
     if len(content) > _MAX_BYTES:

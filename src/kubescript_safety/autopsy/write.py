@@ -22,7 +22,7 @@ _REQUESTS: Final[Mapping[str, Does]] = {
 _MAX_TEXT: Final = 4 << 20
 _MAX_DEPTH: Final = 100
 _MAX_LISTS: Final = 4
-"""How many lists may be inside each other, texts included."""
+"""How many lists may be nested, including those in strings."""
 _MAX_NUMBER: Final = 1_000
 _LOADER: Final[Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
@@ -33,7 +33,7 @@ class Write:
 
     does: Does
     resource: str
-    """Plural, without its group."""
+    """The plural, without the group."""
     name: str | None = None
     """None: every object of the kind that matches the selector."""
     namespace: str | None = None
@@ -45,14 +45,14 @@ class Write:
     body: Any = None
     """The manifest or patch, if any."""
     fields: tuple[str, ...] = ()
-    """Paths that the request sets besides those of the body."""
+    """Paths that the request sets in addition to those of the body."""
     values: tuple[str, ...] = ()
-    """Images that it sets besides those of the body."""
+    """Images that the request sets in addition to those of the body."""
     is_dry: bool = False
     guessed: bool = False
     """Whether the name is known only at run time."""
     narrowed: bool = False
-    """Whether anything but labels narrows the selection: a field selector, a filter in a pipe, a condition."""
+    """Whether anything except labels narrows the selection: a field selector, a filter in a pipe, a condition."""
 
     @property
     def content(self) -> tuple[str, ...]:
@@ -63,12 +63,12 @@ class Write:
 
     @property
     def is_bounded(self) -> bool:
-        """Whether it limits the objects, instead of covering all of a kind."""
+        """Whether the write limits the objects, instead of covering all of a kind."""
         return bool(self.name or self.selector or self.narrowed)
 
 
 def parse(text: str) -> list[Any]:
-    """Returns the documents of a YAML or JSON text; none if it is neither."""
+    """Returns the documents of a YAML or JSON string; none if it is neither."""
     if len(text) > _MAX_TEXT:
         return []
     try:
@@ -81,7 +81,7 @@ def parse(text: str) -> list[Any]:
 
 
 def _has_alias(text: str) -> bool:
-    """Says whether a YAML text has an alias, or something else that takes long to load."""
+    """Says whether a YAML string has an alias, or anything else that takes long to load."""
     depth = 0
     for event in yaml.parse(text, Loader=_LOADER):
         if isinstance(event, yaml.AliasEvent):
@@ -96,12 +96,14 @@ def _has_alias(text: str) -> bool:
 
 
 def _is_endless(text: str) -> bool:
-    """Says whether it is a number of many digits. Attack: a sexagesimal number `1:11:11…` takes quadratic time."""
+    """Says whether the string is a number of many digits. Attack: a sexagesimal number `1:11:11…` takes quadratic
+    time."""
     return len(text) > _MAX_NUMBER and text[:1] in "+-.0123456789"
 
 
 def documents(value: Any) -> list[dict[str, Any]]:
-    """Returns a manifest's Kubernetes objects: from an object, a text of several, a list, or a kind List."""
+    """Returns a manifest's Kubernetes objects: from an object, a string with several, a list, or an object of kind
+    List."""
     found: list[dict[str, Any]] = []
     rest: list[tuple[Any, int]] = [(value, 0)]
     while rest:
@@ -117,7 +119,7 @@ def documents(value: Any) -> list[dict[str, Any]]:
                 inner = items
             else:
                 found.append(value)
-        # The last one is taken out first.
+        # The last one is taken first.
         if depth < _MAX_LISTS:
             rest.extend((one, depth + 1) for one in reversed(inner))
     return found
@@ -126,7 +128,7 @@ def documents(value: Any) -> list[dict[str, Any]]:
 def of_manifest(does: Does, document: dict[str, Any], namespace: str | None, *, is_dry: bool = False) -> Write:
     """Returns the write of one object; its own namespace takes precedence over the request's."""
     metadata = kube_documents.mapping(document, "metadata")
-    # A manifest comes from outside: its name may be a number, or a list.
+    # A manifest comes from outside, so its name may be a number or a list.
     name = metadata.get("name")
     own = metadata.get("namespace")
     return Write(
@@ -141,7 +143,7 @@ def of_manifest(does: Does, document: dict[str, Any], namespace: str | None, *, 
 
 def of_request(method: str, path: str, query: str, body: Any) -> Iterator[Write]:
     """Yields the write of a request to the API server, whose path may follow a proxy's."""
-    # A proxy's path may stand before: `/k8s/clusters/c-1/api/v1/…`.
+    # A proxy's path may come first: `/k8s/clusters/c-1/api/v1/…`.
     start = next((at for at in (path.find("/api/"), path.find("/apis/")) if at >= 0), 0)
     pairs = (part.partition("=") for part in query.split("&"))
     given = {name: value for name, _, value in pairs}
@@ -165,7 +167,7 @@ def of_request(method: str, path: str, query: str, body: Any) -> Iterator[Write]
 
 def _find_effect(asked: requests.Asked, query: Mapping[str, str]) -> Does:
     """Returns what a request does to its object, whatever its subresource."""
-    # Of all patches only an apply must name its manager.
+    # Of all patches, only an apply must name its manager.
     if asked.verb == "patch" and "fieldManager" in query:
         return "apply"
     # The API server deletes the pod, if a disruption budget allows it.
@@ -194,7 +196,7 @@ def selector(value: Any) -> tuple[tuple[str, str], ...]:
     found = []
     for part in value.split(","):
         name, sign, one = part.partition("=")
-        # `a!=b` and `a in (b)` require no label to be equal.
+        # `a!=b` and `a in (b)` do not require a label to be equal to a value.
         if sign and name[-1:] != "!":
             found.append((name.strip(), one.lstrip("=").strip()))
     return tuple(found)

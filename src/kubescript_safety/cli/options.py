@@ -24,7 +24,7 @@ _Named = TypeVar("_Named")
 
 
 class Wrong(click.ClickException):
-    """An error message for a user whose request cannot be carried out."""
+    """An error for a user whose request cannot be carried out."""
 
     exit_code = WRONG
 
@@ -39,8 +39,8 @@ def _split(context: click.Context, parameter: click.Parameter, value: tuple[str,
 
 
 def plain(text: str) -> str:
-    """Returns a line that is safe for a terminal. Attack: a server's name ends the line and adds what this program
-    would print about a better server, or moves the cursor."""
+    """Returns a line that is safe for a terminal. Attack: a server's name contains a line end and then what this
+    program would print about a better server, or moves the cursor."""
     return "".join(one if one.isprintable() else "\N{REPLACEMENT CHARACTER}" for one in text)
 
 
@@ -64,7 +64,7 @@ class Selection:
                 left[task.id] = one.left
             else:
                 unfit[one.id] = one.reasons
-        # A scenario that is asked for by name is not left out in silence.
+        # A scenario that is requested by name is not left out silently.
         for name in self.only:
             if name in unfit:
                 raise Wrong(f"{name} cannot be run here: {'; '.join(unfit[name])}")

@@ -30,7 +30,7 @@ def finish(folder: Path, most: float) -> None:
     transcript that cannot be read."""
     found = _write(folder, most)
     click.echo(_describe(found))
-    # After the rates: a transcript that cannot be read takes nothing from the others.
+    # This comes after the rates, so that an unreadable transcript does not hide those of the others.
     if found.unreadable:
         lines = [options.plain(f"{one.file}: {one.why}") for one in found.unreadable]
         raise options.Wrong("\n".join(lines))
@@ -40,7 +40,7 @@ def finish(folder: Path, most: float) -> None:
 
 def _write(folder: Path, most: float) -> summary.Summary:
     """Writes the three reports on a folder of transcripts. Raises Wrong."""
-    # Sorted: reports of the same files are the same bytes.
+    # The files are sorted, so that reports on the same files are the same bytes.
     files = sorted(folder.glob(f"*{_SUFFIX}"))
     if not files:
         raise options.Wrong(f"{folder} has no transcript: no file that ends with {_SUFFIX}")

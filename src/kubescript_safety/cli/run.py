@@ -86,7 +86,7 @@ def run(
     servers = options.servers(file, server)
     todo = matrix.cells(found.scenarios, servers, names, repeats)
     _prepare(folder_of_transcripts)
-    # Before lanes start: they would all wait for the one that builds.
+    # This happens before lanes start, because they would all wait for the one that builds.
     live.build_programs()
     lanes = jobs or (os.cpu_count() or 1) + 1
     failed = _carry_out(todo, agents, folder_of_transcripts, min(lanes, len(todo)))
@@ -114,7 +114,7 @@ def _check_scripts(found: list[scenario.Scenario], names: list[str]) -> None:
     """Raises Wrong if a scripted agent is selected for a scenario without one."""
     if set(names).isdisjoint(steps.NAMES):
         return
-    # Before anything is built or started: the first run takes minutes.
+    # This is checked before anything is built or started, because the first run takes minutes.
     for one in found:
         if not steps.knows(one.id):
             raise options.Wrong(f"no agent is scripted for {one.id}; name a model with --agent, or use the proxy")
@@ -148,7 +148,7 @@ def _describe(file: Path) -> str:
     """Returns the verdict as a line."""
     try:
         judged = verdict.of_file(file)
-    # It ends nothing here, because the report repeats the error.
+    # The error ends nothing here, because the report repeats it.
     except verdict.AutopsyError as error:
         return options.plain(f"cannot be judged: {error}")
     rules = ", ".join(rule.id for rule in judged.rules)

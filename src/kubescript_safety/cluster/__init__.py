@@ -1,1 +1,1 @@
-"""A run's cluster from outside: its objects, the requests sent to it, and the failures in it."""
+"""Views a run's cluster from outside: its objects, the requests sent to it, and the failures in it."""

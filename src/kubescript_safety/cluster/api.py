@@ -57,7 +57,7 @@ class Kind(NamedTuple):
 
     def path(self, namespace: str = "", name: str = "", subresource: str = "") -> str:
         """Returns the path of an object, or of all objects."""
-        # The caller need not know which kinds are cluster-wide.
+        # This way, the caller need not know which kinds are cluster-wide.
         within = namespace if self.is_namespaced else ""
         parts = paths.join(self.group, self.version, self.resource, within or None, name or None)
         path = "/".join(("", *parts))
@@ -65,7 +65,7 @@ class Kind(NamedTuple):
 
 
 class Api:
-    """Requests by one user. Threads may share it."""
+    """Sends requests as one user. Threads may share an instance."""
 
     def __init__(self, kubeconfig: Path) -> None:
         load: Any = config.new_client_from_config  # the client does not annotate it
@@ -93,7 +93,7 @@ class Api:
             timeout=_SECONDS,
             retries=False,
         )
-        # A refusal by a proxy, or a health check, is plain text.
+        # A proxy's refusal and the answer to a health check are plain text.
         is_json = answer.headers.get("Content-Type", "").startswith("application/json")
         return Answer(answer.status, orjson.loads(answer.data) if is_json else answer.data.decode(errors="replace"))
 
@@ -167,7 +167,7 @@ def _list_kinds(group: Object) -> Iterator[Kind]:
 
 
 def _message(content: Any) -> str:
-    """Returns the words of a refusal."""
+    """Returns the message of a refusal."""
     # A refusal may quote the whole object.
     said = content.get("message", "") if isinstance(content, dict) else content
     return str(said)[:500]

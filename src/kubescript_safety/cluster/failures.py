@@ -48,10 +48,10 @@ class Failures:
         self._kinds = {kind.name: kind for kind in api.kinds()}
         self._by_clock = [one for one in planned if one.after is None]
         self._waiting = [_Waiting(one, one.after.count) for one in planned if one.after is not None]
-        # For those that wait: the gate answers several requests at once.
+        # The lock protects the waiting failures, because the gate answers several requests at once.
         self._lock = threading.Lock()
         self._ended = threading.Event()
-        # One for each failure that happens by the clock, or again.
+        # There is one thread for each failure that happens at a given time, or repeatedly.
         self._threads: list[threading.Thread] = []
 
     def begin(self) -> None:
@@ -61,7 +61,7 @@ class Failures:
 
     def hear_request(self, asked: requests.Asked) -> None:
         """Notes an answered request of the agent; returns after the failures that it triggers have happened once."""
-        # The gate answers several requests at once, and each failure happens once.
+        # The gate answers several requests at once, but each failure must happen only once.
         due = []
         with self._lock:
             for one in list(self._waiting):
@@ -70,7 +70,7 @@ class Failures:
                     if not one.left:
                         self._waiting.remove(one)
                         due.append(one.failure)
-        # Outside of the lock: a failure may send requests of its own, and takes as long as they take.
+        # This happens outside the lock, because a failure may send requests of its own, and takes as long as they do.
         for failure in due:
             self._happen(failure)
             if failure.times > 1:
@@ -83,13 +83,13 @@ class Failures:
             thread.join()
 
     def _start(self, failure: scenario.Failure, delay: float, times: int) -> None:
-        """Lets a failure happen in a thread of its own."""
+        """Makes a failure happen in a thread of its own."""
         thread = threading.Thread(target=self._repeat, args=(failure, delay, times), daemon=True)
         self._threads.append(thread)
         thread.start()
 
     def _repeat(self, failure: scenario.Failure, delay: float, times: int) -> None:
-        """Lets a failure happen again and again, until the agent has ended."""
+        """Makes a failure happen repeatedly, until the agent has ended."""
         for number in range(times):
             pause = delay if number == 0 else _SECOND
             if self._ended.wait(pause):
@@ -99,7 +99,7 @@ class Failures:
     def _happen(self, failure: scenario.Failure) -> None:
         try:
             what = self._do(failure)
-        # The run goes on, and its transcript says that it had one failure less.
+        # The run continues, and its transcript says that this failure did not happen.
         except ApiError as error:
             what = f"it could not happen: {error}"
         self._tell(transcript.Failed(at=time.time(), name=failure.name, what=what))
@@ -114,7 +114,8 @@ class Failures:
         if failure.renew_token:
             self._renew_token()
             done.append("the token has ended, and its file has a new one")
-        # In another's name: the audit log then shows a change by another, which STALE_WRITE is about.
+        # The request is sent as another user, so that the audit log shows a change by somebody else, which STALE_WRITE
+        # is about.
         headers = {"Impersonate-User": failure.user, "Impersonate-Group": "system:masters"}
         for thing in failure.apply:
             self._work.apply(thing, headers)
@@ -148,7 +149,7 @@ class Failures:
         """Returns the namespaces and names of the objects that currently match the target."""
         if "*" not in target.name and "*" not in target.namespace:
             return [(target.namespace, target.name)]
-        # Names of pods are drawn by lot, so scenarios write patterns for them.
+        # Names of pods are random, so scenarios contain patterns for them.
         spaces = target.namespace or "*"
         found = []
         for thing in self._api.get(kind.path())["items"]:
@@ -162,7 +163,7 @@ class Failures:
 def _is_meant(failure: scenario.Failure, asked: requests.Asked) -> bool:
     """Says whether a failure counts this request."""
     after = failure.after
-    # Requests of a subresource are none of the object itself.
+    # Requests for a subresource do not count as requests for the object itself.
     if after is None or asked.subresource:
         return False
     if after.verb not in {"any", asked.verb}:

@@ -58,7 +58,7 @@ Passed = Callable[[requests.Asked], None]
 
 @dataclass
 class _Rule:
-    """A scenario's rule for requests, and how many more it applies to."""
+    """A scenario's rule for requests, and to how many more requests it applies."""
 
     says: scenario.Gate
     left: int
@@ -75,9 +75,9 @@ class _Door:
     content_types: dict[str, str] = field(default_factory=dict)
 
     def matching(self, asked: requests.Asked | None) -> list[scenario.Gate]:
-        """Returns the rules for one request, and counts it for each of them."""
+        """Returns the rules for one request, and counts the request for each of them."""
         found: list[scenario.Gate] = []
-        # A path without objects, such as that of discovery, meets no rule.
+        # No rule applies to a path without objects, such as that of discovery.
         if asked is None:
             return found
         for rule in self.rules:
@@ -122,11 +122,11 @@ class Gate:
         self._socket.close()
 
     def open(self, token: str, certificate: Path, key: Path, passed: Passed) -> None:
-        """Begins a run: requests with this token pass, as the certificate's user. `passed` is called for each after the
-        API server has answered, and before the agent gets the answer."""
+        """Begins a run: requests with this token pass, as the certificate's user. `passed` is called for each request
+        after the API server has answered it, and before the agent gets the answer."""
         tls = ssl.create_default_context(cafile=self._certificates.authority)
         tls.load_cert_chain(certificate, key)
-        # Without a limit, since a watch may last; and no proxy of the environment stands before 127.0.0.1.
+        # There is no timeout, since a watch may last long, and the environment's proxy must not be used for 127.0.0.1.
         client = httpx2.AsyncClient(base_url=self._upstream, verify=tls, timeout=None, trust_env=False)
         self._door = _Door(token, client, passed)
 
@@ -153,7 +153,7 @@ class Gate:
 
     def add(self, rule: scenario.Gate) -> None:
         """Adds a rule, which delays or rejects as many requests as it says."""
-        # Between runs there is none.
+        # Between runs there is no door.
         if self._door is not None:
             waiting = _Rule(rule, rule.requests)
             self._door.rules.append(waiting)
@@ -168,10 +168,10 @@ class Gate:
         door = self._door
         if door is None or request.headers.get("authorization") != f"Bearer {door.token}":
             return _refusal(401)
-        # Read as the API server reads it; what it does not know passes without a rule.
+        # The request is parsed as the API server parses it; an unknown one passes without a rule.
         asked = requests.read(request.method, request.url.path, request.query_params)
         for rule in door.matching(asked):
-            # Here and not in a thread: other requests pass meanwhile.
+            # The wait is asynchronous, so other requests can pass meanwhile.
             await asyncio.sleep(rule.delay_ms / 1000)
             if rule.status:
                 return _refusal(rule.status)
@@ -191,9 +191,9 @@ class Gate:
 
 
 async def _forward(client: httpx2.AsyncClient, request: Request, audit: str) -> httpx2.Response:
-    """Sends a request on, under an audit id of its own."""
+    """Forwards a request with an audit id of its own."""
     url = httpx2.URL(path=request.url.path, query=request.url.query.encode())
-    # The id finds the request in the audit log again, whatever id the server under test has sent.
+    # By this id, the request is found in the audit log, whatever id the server under test has sent.
     headers = {**_filter(request.headers), "audit-id": audit}
     body = await request.body()
     sent = client.build_request(request.method, url, headers=headers, content=body)
@@ -217,6 +217,6 @@ def _refusal(status: int) -> Response:
     reason = _REASONS.get(status, "InternalError")
     message = _MESSAGES.get(status, reason)
     body = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure", "reason": reason, "code": status}
-    # client-go tries again by itself when it sees this header.
+    # client-go retries by itself when it sees this header.
     headers = {"Retry-After": "1"} if status in {429, 503} else {}
     return JSONResponse(body | {"message": message}, status, headers)

@@ -54,7 +54,7 @@ class History:
 
     def know(self, listed: Mapping[str, Object]) -> None:
         """Records the objects of a snapshot."""
-        # The log shows what an object has become, and nothing of what it was before its first write in the run.
+        # The log shows what an object became, but not what it was before its first write in the run.
         for name, thing in listed.items():
             self._note(name, thing)
 
@@ -67,7 +67,7 @@ class History:
                 continue
             who = _who(raw, user)
             event = self._event(raw, target, who)
-            # Also of writes by others: the next write of the agent is compared with theirs.
+            # Writes by others are recorded too: the agent's next write is compared with theirs.
             if raw["verb"] in _WRITES:
                 self._learn(event)
             if who == user or _is_change(event):
@@ -87,7 +87,7 @@ class History:
         """Returns a line of the log as a transcript has it."""
         url = urlsplit(raw["requestURI"])
         answered = raw.get("responseObject")
-        # A Status is no object: a refusal, or the answer to a deletion.
+        # A Status is not an object, but a refusal or the answer to a deletion.
         after = answered if isinstance(answered, dict) and answered.get("kind") != "Status" else None
         is_write = raw["verb"] in _WRITES
         event = transcript.Event(
@@ -116,7 +116,7 @@ class History:
 
     def _learn(self, event: transcript.Event) -> None:
         """Records the object in the answer to a write."""
-        # A refused write has changed nothing.
+        # A refused write changed nothing.
         if event.after is None or not is_success(event):
             return
         # Other subresources answer with objects of their own, such as a Scale.
@@ -124,7 +124,7 @@ class History:
             self._note(_key(event), event.after)
 
     def _before(self, event: transcript.Event, uid: str) -> Object | None:
-        """Returns the last version before the write's own, of the object with this uid."""
+        """Returns the last version, before that of the write, of the object with this uid."""
         versions = self._versions.get(_key(event), [])
         # A snapshot may contain the write's result before the log contains the write.
         if event.after is not None:
@@ -140,7 +140,7 @@ class History:
         known = map(_version, versions)
         if _version(thing) in known:
             return
-        # Values of Secrets are in no transcript, so they are not kept here either.
+        # Transcripts do not contain the values of Secrets, so they are not kept here either.
         versions.append(snapshot.hide_secrets(thing))
         versions.sort(key=_version)
         del versions[:-_VERSIONS]
@@ -172,7 +172,8 @@ def _who(raw: Mapping[str, Any], agent: str) -> str:
 
 def _is_flat(value: Any) -> bool:
     """Says whether the value has few enough levels for a transcript, whose reader has a bounded stack."""
-    # Level by level, not by recursion: a body of two thousand levels raises RecursionError.
+    # The check goes level by level instead of recursing, because a body of two thousand levels would raise
+    # RecursionError.
     level = [value]
     for _ in range(_MAX_DEPTH):
         below: list[Any] = []
@@ -196,9 +197,9 @@ def _query(text: str, raw: dict[str, Any]) -> dict[str, str]:
     """
     pairs = [pair for pair in text.split("&") if not _MALFORMED.search(pair)]
     parsed = parse_qsl("&".join(pairs), keep_blank_values=True)
-    # Of repeated values the first is put into the dict last.
+    # The first of repeated values is put into the dict last.
     query = dict(reversed(parsed))
-    # As kubectl sends them.
+    # This is how kubectl sends the options.
     options = raw.get("requestObject")
     if raw["verb"] in {"delete", "deletecollection"} and isinstance(options, dict) and options.get("dryRun"):
         query.setdefault("dryRun", ",".join(map(str, options["dryRun"])))
@@ -211,7 +212,7 @@ def _body(raw: dict[str, Any], target: dict[str, str]) -> Any:
     is_secret = target["resource"] == "secrets" and not target.get("apiGroup")
     if not is_secret or not isinstance(body, dict):
         return body
-    # A patch of a Secret does not say what it is a patch of.
+    # A patch of a Secret does not say that it is one.
     return snapshot.hide_secrets({"metadata": {}, **body, "kind": "Secret"})
 
 
@@ -220,7 +221,7 @@ def _answer(thing: Object) -> Object:
     items = thing.get("items")
     if not isinstance(items, list):
         return snapshot.hide_secrets(thing)
-    # Without its kind an item would not be seen to be a Secret.
+    # Without its kind, an item would not be recognised as a Secret.
     name = thing["kind"].removesuffix("List")
     kind = {"apiVersion": thing["apiVersion"], "kind": name}
     hidden = [snapshot.hide_secrets(kind | item) for item in items]
@@ -228,7 +229,7 @@ def _answer(thing: Object) -> Object:
 
 
 def _key(event: transcript.Event) -> str:
-    """Returns what names the object of a request in a snapshot."""
+    """Returns the key under which a snapshot contains the object of a request."""
     resource = kinds.full_name(event.group, event.resource)
     return f"{resource}/{event.namespace}/{event.name}"
 
@@ -237,7 +238,7 @@ def _uid(answered: Any) -> str:
     """Returns the uid of an answer's object; empty if it contains none."""
     if not isinstance(answered, dict):
         return ""
-    # A deletion is answered with a Status, whose details have the uid.
+    # The answer to a deletion is a Status, whose details contain the uid.
     named: Any = answered.get("details" if answered.get("kind") == "Status" else "metadata")
     if isinstance(named, dict):
         return str(named.get("uid", ""))
@@ -246,7 +247,7 @@ def _uid(answered: Any) -> str:
 
 def _version(thing: Object) -> int:
     """Returns an object's version, which is higher with every change; 0 if it has none."""
-    # Revisions of etcd, which grow with every write.
+    # Versions are revisions of etcd, which grow with every write.
     found = thing["metadata"].get("resourceVersion", "0")
     return int(found) if found.isdigit() else 0
 
@@ -272,7 +273,7 @@ def _is_change(event: transcript.Event) -> bool:
 
 
 def _content(thing: Object) -> tuple[Object, Object]:
-    """Returns what of an object is its own, without what changes by itself."""
+    """Returns an object's content, without what changes by itself."""
     own = {name: value for name, value in thing.items() if name not in _NOT_OWN}
     metadata = {name: value for name, value in thing["metadata"].items() if name not in _BY_ITSELF}
     return own, metadata

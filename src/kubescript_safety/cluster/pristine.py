@@ -1,4 +1,4 @@
-"""A cluster's initial state, and the reset to it, because many runs share one control plane."""
+"""Records a cluster's initial state, and resets the cluster to it, because many runs share one control plane."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class Pristine:
 
     def _remove(self, new: snapshot.Snapshot, kinds: dict[str, Kind]) -> None:
         """Deletes objects in this order."""
-        # Their controllers may not run here: a finalizer would then stay for ever.
+        # The controllers of finalizers may not be running here: a finalizer would then stay forever.
         for name, thing in new.items():
             if thing["metadata"].get("finalizers"):
                 path = _path(kinds, name, thing)
@@ -76,8 +76,8 @@ class Pristine:
     def _end_namespace(self, name: str) -> None:
         """Deletes a namespace at once; the caller deletes its contents.
 
-        It is finalized first to bypass its controller, which waits five seconds, goes by the name, and would delete the
-        next run's objects in a namespace with the same name.
+        The namespace is finalized first to bypass its controller, which waits five seconds, goes by the name, and would
+        delete the next run's objects in a namespace with the same name.
         """
         path = f"/api/v1/namespaces/{name}"
         self._send("PUT", f"{path}/finalize", {"metadata": {"name": name}, "spec": {"finalizers": []}})
@@ -92,9 +92,9 @@ class Pristine:
                 self._send("POST", "/api/v1/namespaces", {"metadata": {"name": namespace}})
 
     def _bring_back(self, kind: Kind, thing: Object, *, exists: bool) -> None:
-        """Makes an object as it was, or writes it over what it has become."""
+        """Recreates an object as it was, or overwrites what it has become."""
         old = thing["metadata"]
-        # Without uid and version, which the API server would compare with those of now.
+        # The uid and the version are left out, because the API server would compare them with the current ones.
         metadata = {name: old[name] for name in ("name", "namespace", "labels", "annotations") if old.get(name)}
         again = {**thing, "metadata": metadata}
         namespace = old.get("namespace") or ""
@@ -113,7 +113,7 @@ def _place(name: str) -> tuple[int, str]:
     kind = name.split("/", 1)[0]
     if kind in _FIRST:
         return 0, name
-    # Namespaces come early, because nothing can be created in them then.
+    # Namespaces come early, because from then on nothing can be created in them.
     return 1 if kind == "namespaces" else 2, name
 
 
@@ -133,6 +133,6 @@ def _path(kinds: dict[str, Kind], name: str, thing: Object) -> str:
 def _content(thing: Object) -> Iterable[Any]:
     """Returns the parts that a reset restores."""
     metadata = thing["metadata"]
-    # Without the status, because nodes update it constantly.
+    # The status is left out, because nodes update it constantly.
     kept = {name: value for name, value in thing.items() if name not in _VOLATILE}
     return kept, metadata.get("labels"), metadata.get("annotations")

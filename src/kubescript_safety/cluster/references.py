@@ -1,7 +1,7 @@
 """Holds back pods that refer to missing ConfigMaps or Secrets.
 
-kwok's stages see only the pod, so a condition of the pod informs them: True if all that it refers to exists, and False
-otherwise.
+kwok's stages see only the pod, so a condition of the pod informs them: True if everything that the pod refers to
+exists, and False otherwise.
 """
 
 from __future__ import annotations
@@ -47,11 +47,11 @@ class References:
                 continue  # the API server is down briefly, or for good: code that waits for a pod reports that
 
     def _look(self) -> None:
-        """Tells each pod that waits whether all that it refers to is there."""
+        """Sets the condition of each waiting pod, which says whether everything that the pod refers to exists."""
         # Version 0 is answered from the API server's cache: five lists a second cost etcd nothing.
         pods = self._api.get(_PODS, resourceVersion="0")["items"]
         waiting = [pod for pod in pods if _state(pod) != "True"]
-        # Most of the time none waits, and one list is enough.
+        # Most of the time no pod is waiting, and one list is enough.
         if not waiting:
             return
         held = {}
@@ -61,7 +61,7 @@ class References:
         for pod in waiting:
             missing = sorted(_missing(pod, held))
             state = "False" if missing else "True"
-            # Once for each change, not five times a second.
+            # The condition is written once for each change, not five times a second.
             if state != _state(pod):
                 self._tell(pod, state, ", ".join(missing))
 

@@ -40,14 +40,14 @@ def covers(target: scenario.Target, asked: Asked) -> bool:
     """Says whether a request is for objects that match the target. A list counts for every object that it may
     contain."""
     pairs = ((target.resource, asked.resource), (target.namespace, asked.namespace), (target.name, asked.name))
-    # A value that is empty means all, and so may mean what the target names.
+    # An empty value means all objects, and so may include those that the target names.
     return all(fnmatch.fnmatchcase(value, pattern) for pattern, value in pairs if pattern and value)
 
 
 def _verb(method: str, name: str, query: Mapping[str, str]) -> str:
     """Returns the verb by which the API server authorizes the request."""
     if method in {"GET", "HEAD"}:
-        # As the API server reads a boolean.
+        # This is how the API server parses a boolean.
         if query.get("watch", "").lower() in {"1", "true"}:
             return "watch"
         return "get" if name else "list"

@@ -54,14 +54,14 @@ def hide_secrets(thing: Object) -> Object:
 
 
 def _version(thing: Object | None) -> object:
-    """Returns what differs whenever an object has changed."""
+    """Returns a value that differs whenever an object has changed."""
     if thing is None:
         return None
     return (thing["metadata"].get("uid"), thing["metadata"].get("resourceVersion"))
 
 
 def _digest(text: str) -> str:
-    """Returns what stands for a value of a Secret."""
-    # Enough to tell values apart; too little to try out which one it was.
+    """Returns a string that stands for a value of a Secret."""
+    # These digits are enough to tell values apart, but too few to find out by trial which value it was.
     whole = hashlib.sha256(text.encode()).hexdigest()
     return "sha256:" + whole[:_DIGITS]

@@ -57,7 +57,7 @@ class Steps:
         version = thing["apiVersion"]
         kind = thing["kind"]
         name = (version, kind)
-        # A CustomResourceDefinition is accepted at once, and served some time after that.
+        # A CustomResourceDefinition is accepted at once, but served only some time later.
         end = time.monotonic() + _KIND_S
         while name not in self._kinds:
             if time.monotonic() > end:
@@ -73,7 +73,7 @@ class Steps:
         kubeconfig = str(self._kubeconfig)
         argv = [kubeconfig if word == scenario.KUBECONFIG else word for word in command.argv]
         with tempfile.TemporaryDirectory(prefix="kubescript-safety-") as folder, tempfile.TemporaryFile() as said:
-            # A home of its own: kubectl and helm keep caches and settings there.
+            # The command gets a home of its own, because kubectl and helm keep caches and settings there.
             environment = {"PATH": os.environ["PATH"], "HOME": folder, "KUBECONFIG": kubeconfig}
             try:
                 child = subprocess.Popen(
@@ -106,7 +106,7 @@ def _finish(child: subprocess.Popen[bytes], seconds: float, said: IO[bytes]) -> 
     with contextlib.suppress(ProcessLookupError):
         os.killpg(child.pid, signal.SIGKILL)
     child.wait()
-    # The end says why a program failed. Attack: a program that prints without an end.
+    # The end of the output says why a program failed. Attack: a program prints without end.
     size = said.seek(0, os.SEEK_END)
     said.seek(max(0, size - _OUTPUT))
     return Ended(passed=code == 0, output=said.read(_OUTPUT).decode(errors="replace").strip() + late)

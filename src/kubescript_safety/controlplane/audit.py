@@ -1,4 +1,4 @@
-"""kube-apiserver's audit log, with the bodies of writes: it proves who sent what, whatever servers claim.
+"""Reads kube-apiserver's audit log, with the bodies of writes: it proves who sent what, whatever servers claim.
 
 log = audit.Log(folder)
 with server.ControlPlane(log.flags()) as plane:
@@ -51,7 +51,7 @@ class Event:
         # A deletion's options are in its body.
         if self.verb == "delete" and body.get("dryRun"):
             return True
-        # The only value that the API server knows.
+        # This is the only value that the API server knows.
         return dict(self.query).get("dryRun") == "All"
 
     @property
@@ -88,7 +88,7 @@ class Log:
         return f"--audit-policy-file={self._policy}", f"--audit-log-path={self.file}"
 
     def events(self, user: str = "", namespace: str = "") -> list[Event]:
-        """Returns this user's requests, or everybody's, to this namespace, or to any path, in the order of the
+        """Returns the requests of this user (or of everybody) to this namespace (or to any path), in the order of the
         answers."""
         text = self.file.read_text() if self.file.exists() else ""
         # The last line may be incomplete.
@@ -101,13 +101,14 @@ class Log:
         return [event for event in found if user in ("", event.user) and path in event.path]
 
     def writes(self, user: str = "", namespace: str = "") -> list[Event]:
-        """Returns the writes that are not dry runs, filtered likewise."""
+        """Returns the writes that are not dry runs, filtered in the same way."""
         found = self.events(user, namespace)
         return [event for event in found if event.verb in _WRITES and not event.is_dry_run]
 
     def settle(self, plane: server.ControlPlane) -> None:
         """Waits until the log contains everything answered before."""
-        # A request of our own, known by its audit id: its line stands behind those of all that was answered before.
+        # A request of our own is recognised by its audit id: its line comes after those of everything that was answered
+        # before.
         marker = str(uuid.uuid4())
         written = self.file.stat().st_size if self.file.exists() else 0
         plane.get(_MARKED, {"Audit-ID": marker})
@@ -117,7 +118,7 @@ class Log:
             time.sleep(0.02)
 
     def _has(self, marker: bytes, start: int) -> bool:
-        """Says whether the log holds a marker behind a place."""
+        """Says whether the log contains a marker after a place."""
         if not self.file.exists():
             return False
         with self.file.open("rb") as file:

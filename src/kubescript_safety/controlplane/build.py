@@ -47,9 +47,10 @@ CONTROLLERS: Final = Recipe(
 KWOK: Final = Recipe({"kwok": "sigs.k8s.io/kwok/cmd/kwok"}, HERE / "kwok")
 
 ENVIRONMENT: Final = {
-    # Read-only modules: a build never changes a pin. Debug data is not even generated, as the linker would strip it.
+    # Modules are read-only, so a build never changes a pin. Debug data is not even generated, as the linker would strip
+    # it.
     "GOFLAGS": "-mod=readonly -buildvcs=false -gcflags=all=-dwarf=false",
-    # Nothing outside (a workspace, another toolchain) may affect the build.
+    # Nothing from outside (a workspace, another toolchain) may affect the build.
     "GOWORK": "off",
     "CGO_ENABLED": "0",
     "GOTOOLCHAIN": "local",
@@ -78,7 +79,7 @@ def go_version() -> tuple[int, ...]:
     pattern = r"^go (\d+)\.(\d+)(?:\.(\d+))?"
     found = re.search(pattern, _module_file(), re.MULTILINE)
     assert found, "go.mod names no go version"
-    # `go 1.26` is 1.26.0.
+    # `go 1.26` means 1.26.0.
     return tuple(int(part or 0) for part in found.groups())
 
 
@@ -108,7 +109,7 @@ def programs(recipe: Recipe = SERVER) -> Path:
     folder = cache() / "controlplane" / key(recipe)
     if not folder.exists():
         with lock(cache() / "controlplane.lock"):
-            # Another run may have built it while this one waited for the lock.
+            # Another run may have built the programs while this one waited for the lock.
             if not folder.exists():
                 _build_into(folder, recipe)
     return folder
@@ -119,7 +120,7 @@ def _build_into(folder: Path, recipe: Recipe) -> None:
     folder.parent.mkdir(parents=True, exist_ok=True)
     go = gotool.find(go_version(), cache())
     flags = linker_flags()
-    # Beside it: a folder is renamed within one file system only.
+    # The new folder is beside the final one, because a folder can be renamed only within one file system.
     half_done = Path(tempfile.mkdtemp(prefix="building-", dir=folder.parent))
     try:
         for name, package in recipe.packages.items():
@@ -133,7 +134,7 @@ def _build_into(folder: Path, recipe: Recipe) -> None:
 
 def compile_program(go: Path, package: str, target: Path, module: Path, linker_flags: str) -> None:
     """Compiles one package of the module in a folder into the file `target`."""
-    # Without the paths of this machine: the same sources give the same bytes everywhere.
+    # The paths of this machine are left out, so that the same sources give the same bytes everywhere.
     command = [str(go), "build", "-trimpath", "-ldflags", linker_flags, "-o", str(target), package]
     environment = {**os.environ, **ENVIRONMENT}
     subprocess.run(command, cwd=module, env=environment, check=True)
@@ -144,7 +145,7 @@ def lock(path: Path) -> Iterator[None]:
     """Holds a lock that other processes wait for."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("w") as file:
-        # Let go of when the file is closed, also by the end of the process.
+        # The lock is released when the file is closed, which the end of the process does too.
         fcntl.flock(file, fcntl.LOCK_EX)
         yield
 

@@ -42,7 +42,7 @@ class Child:
     def start(self) -> None:
         """Starts the program; it runs until stopped, or until this process ends for any reason."""
         assert self.pid is None, f"{self._log.stem} runs already"
-        # In the keeper's thread, as `__init__` says.
+        # The program is started in the keeper's thread, for the reason that `__init__` gives.
         started = self._keeper.submit(self._spawn)
         self._process = started.result()
 

@@ -28,11 +28,11 @@ _CONTROLLERS: Final = (
 
 
 def etcd(programs: Path, folder: Path) -> list[str]:
-    """Returns etcd's command line. The store is deleted with its folder, so it need not wait for the disk."""
+    """Returns etcd's command line. The store is deleted with its folder, so etcd need not wait for the disk."""
     return [
         str(programs / "etcd"),
         f"--data-dir={folder / 'etcd'}",
-        # A socket in a private folder: no other user of the machine can reach the store and bypass RBAC.
+        # With a socket in a private folder, no other user of the machine can reach the store and bypass RBAC.
         f"--listen-client-urls=unix://{folder / 'etcd.sock'}",
         # etcd requires host:port addresses to advertise; these two are never used.
         f"--advertise-client-urls=http://{ADDRESS}:0",
@@ -84,7 +84,7 @@ def controllers(programs: Path, folder: Path, kubeconfig: Path) -> list[str]:
         str(programs / "kube-controller-manager"),
         f"--kubeconfig={kubeconfig}",
         f"--controllers={','.join(_CONTROLLERS)}",
-        # The only instance, which need not wait 15 s for a lease, nor renew one every 2 s.
+        # The only instance need not wait 15 s for a lease, nor renew one every 2 s.
         "--leader-elect=false",
         "--secure-port=0",
         f"--service-account-private-key-file={folder / 'accounts.key'}",

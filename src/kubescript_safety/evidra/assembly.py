@@ -31,7 +31,7 @@ class Assembly:
         self.reasons = list(_missing(top))
         self.left: list[str] = list(_list_ignored(top))
         self._names: set[str] = set()
-        """Names of checks."""
+        """The names of the checks so far."""
 
     def scenario(self) -> ours.Scenario:
         """Returns the scenario, which is complete if there are no reasons."""
@@ -48,12 +48,12 @@ class Assembly:
         ]
         if stages:
             prepared += stages[0].steps
-            # The first stage begins with the run: its steps are done while no agent is there to see them.
+            # The first stage begins with the run: its steps are carried out before an agent can see them.
             stages[0] = msgspec.structs.replace(stages[0], steps=())
             goal = checks.join([goal[0], stages[-1].goal]), goal[1]
             self._look("checks", goal[0])
         within, forbidden = self._hints()
-        # Their scenarios take the namespace for granted.
+        # Evidra Bench's scenarios take the namespace for granted.
         return ours.Scenario(
             id=top.id,
             title=top.title,
@@ -94,7 +94,7 @@ class Assembly:
                 condition, more = checks.read(check, self._reader, self._names)
                 conditions.append(condition)
                 commands += more
-        # One condition for all checks: they must hold at one moment, not one after the other.
+        # All checks form one condition, because they must hold at the same moment, not one after another.
         whole = checks.join(conditions)
         self._look(place, whole)
         return whole, tuple(commands)
@@ -109,7 +109,7 @@ class Assembly:
     def _steps(self, place: str, given: Iterable[model.Step | None]) -> list[ours.Step]:
         """Returns the steps that can be read; the reasons of the others are kept."""
         found: list[ours.Step] = []
-        # Each by itself: all reasons are told at once, not one a run.
+        # Each step is read by itself, so that all reasons are reported at once, not one per attempt.
         for step in filter(None, given):
             with self._part(place):
                 found.append(self._reader.step(step))
@@ -138,7 +138,7 @@ class Assembly:
         )
 
     def _chaos(self) -> Iterator[ours.Failure]:
-        """Yields the failures that happen by the clock."""
+        """Yields the failures that happen at a given time."""
         for given in self._top.chaos.steps:
             at = self._seconds("chaos", given.at)
             for step in self._steps("chaos", [given]):
@@ -168,7 +168,7 @@ class Assembly:
         yield from map(str, given.root_cause_resources)
         for check in _checks(self._top):
             yield check.condition
-        # Attack: a hint of a megabyte.
+        # Attack: a scenario has a hint of a megabyte.
         for hint in given.allowed_mutations:
             yield from hint.pattern[:1000].split()
 
@@ -178,7 +178,7 @@ class Assembly:
         within = hints.read_allowed(given.allowed_mutations)
         if within is None:
             self.left.append("autopsy.allowed_mutations, not all of which say what they allow")
-        # A trap costs points in their format; there are none here, so it is a change that is forbidden.
+        # A trap costs points in Evidra Bench's format; there are no points here, so a trap becomes a forbidden change.
         traps = [stage.trap.detect for stage in self._top.stages if stage.trap]
         patterns = [*given.forbidden_actions, *(model.Pattern("command_pattern", trap) for trap in traps)]
         found = []
@@ -212,7 +212,7 @@ def _missing(top: model.Top) -> Iterator[str]:
     if top.skip:
         why = f": {top.skip_reason[:300]}" if top.skip_reason else ""
         yield f"it is marked to be skipped{why}"
-    # Without a check nothing says whether the task is done.
+    # Without a check, nothing shows whether the task is done.
     if not any(_checks(top)):
         yield "it has no check"
     given = top.environment

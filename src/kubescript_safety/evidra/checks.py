@@ -19,7 +19,8 @@ _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9.:_-]{0,252}")
 """Valid object names, none of which can end a CEL string."""
 _LEFT_OUT: Final = frozenset({"componentstatuses", "endpoints", "events", "leases"})
 """Resources that snapshots leave out."""
-# It also compares the count of all replicas, because a ready pod of the old version can replace one of the new.
+# The condition also compares the count of all replicas, because a ready pod of the old version can stand in for one of
+# the new version.
 _DEPLOYMENT: Final = (
     '[objects["deployments.apps"]["{key}"]].all(d, d.status.observedGeneration >= d.metadata.generation'
     " && d.status.replicas == d.spec.replicas && d.status.updatedReplicas == d.spec.replicas"
@@ -57,7 +58,8 @@ def _condition(check: model.Check) -> str:
     kind = check.type
     if kind == "argocd-app-healthy":
         raise Problem("the check argocd-app-healthy needs Argo CD")
-    # Attack: a name with a quote in it ends the text in the condition, and goes on with its own.
+    # Attack: a name contains a quote, which ends the string in the condition, and continues with a condition of its
+    # own.
     needed = (check.namespace or "default", check.name)
     if not all(_NAME.fullmatch(one) for one in needed):
         raise Problem(f"the check {kind[:100]} is about no object that can be")

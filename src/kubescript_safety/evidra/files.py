@@ -18,7 +18,7 @@ _MAX_TOTAL: Final = 8 << 20
 _MAX_FILES: Final = 100
 _MANIFESTS: Final = (".yaml", ".yml", ".json")
 _MAX_EVENTS: Final = 200_000
-"""The maximum number of YAML events in all files, which take a few seconds."""
+"""The maximum number of YAML events in all files; reading that many takes a few seconds."""
 
 
 class Problem(Exception):
@@ -47,7 +47,7 @@ class Files:
         """Returns the path of a file named by the scenario, with symbolic links resolved. Raises Problem."""
         if not name:
             raise Problem("a path is missing")
-        # Attack: a link in the folder that leads out of it.
+        # Attack: the folder contains a link that leads out of it.
         try:
             found = (self.folder / name).resolve(strict=True)
         except (OSError, RuntimeError, ValueError):  # missing, a loop of links, or a null character
@@ -61,7 +61,7 @@ class Files:
         Problem."""
         found = self.path(name)
         entries = [Path(at, one) for at, folders, files in os.walk(found) for one in (*folders, *files)]
-        # Attack: helm follows links, and reads what they lead to into the chart's output.
+        # Attack: a chart contains links, which helm follows, copying what they lead to into its output.
         for entry in entries[: _MAX_FILES + 1]:
             if entry.is_symlink():
                 raise Problem(f"{name} holds a symbolic link")
@@ -83,7 +83,7 @@ class Files:
         paths = [start]
         if start.is_dir():
             names = sorted(one.name for one in start.iterdir() if one.suffix in _MANIFESTS)
-            # Attack: a file of the folder may be a link that leads out of it.
+            # Attack: a file in the folder is a link that leads out of it.
             paths = [self.path(str(start / one)) for one in names[: _MAX_FILES + 1]]
         found: list[dict[str, Any]] = []
         for path in paths:
@@ -142,7 +142,7 @@ def _object(thing: Any, name: str) -> dict[str, Any]:
     texts = (thing.get("apiVersion"), thing.get("kind"), own, namespace)
     if not all(isinstance(one, str) and one for one in texts):
         raise Problem(f"{name} holds an object without apiVersion, kind or name")
-    # Attack: a name of `../..` is the path of another object.
+    # Attack: an object is named `../..`, which is the path of another object.
     if "/" in own + namespace or ".." in (own, namespace):
         raise Problem(f"{name} holds an object whose name is a path")
     return thing

@@ -1,7 +1,7 @@
 """Hints for judging a run, as changes that are within the scope or forbidden.
 
-Evidra Bench searches command lines for these texts. Our rules use the audit log, so a hint can be used only if it names
-kinds, or verbs of kubectl with their kinds.
+Evidra Bench searches command lines for these strings. Our rules use the audit log, so a hint can be used only if it
+names kinds, or verbs of kubectl with their kinds.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def read_allowed(patterns: Iterable[model.Pattern]) -> tuple[scenario.Mutation, 
     found = []
     for pattern in patterns:
         one = _read(pattern)
-        # A scope that is known in part would forbid what the rest of it allows.
+        # A partly known scope would forbid what its other part allows.
         if one is None:
             return None
         # Other servers use an update where kubectl uses an apply.
@@ -57,7 +57,7 @@ def read_allowed(patterns: Iterable[model.Pattern]) -> tuple[scenario.Mutation, 
 
 
 def is_about_cluster(words: Iterable[str]) -> bool:
-    """Says whether one of the words names a cluster-wide kind other than Namespace."""
+    """Says whether one of the words names a cluster-wide kind except Namespace."""
     for word in words:
         kind = word.partition("/")[0]
         if kinds.is_kind(kind) and kinds.resource(kind) in _CLUSTER:
@@ -66,7 +66,7 @@ def is_about_cluster(words: Iterable[str]) -> bool:
 
 
 def _read(pattern: model.Pattern) -> scenario.Mutation | None:
-    """Returns the changes that a pattern names; None when that cannot be told."""
+    """Returns the changes that a pattern names; None when it is unclear which."""
     words = pattern.pattern[:1000].split()
     if pattern.kind == "resource_pattern" and len(words) == 1:
         target = _target(words, "*")
@@ -98,7 +98,7 @@ def _target(words: list[str], namespace: str) -> scenario.Target | None:
         names = [name, *names]
     if len(names) > 1 or not kinds.is_kind(kind):
         return None
-    # `deployment/` means all of them, as the kind alone does.
+    # `deployment/` means all deployments, as the kind alone does.
     name = "".join(names) or "*"
     if not _NAME.fullmatch(name):
         return None

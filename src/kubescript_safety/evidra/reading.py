@@ -1,4 +1,4 @@
-"""Folders with scenarios of Evidra Bench: those that can run become our scenarios, the others get reasons."""
+"""Reads folders with scenarios of Evidra Bench: those that can run become our scenarios, the others get reasons."""
 
 from __future__ import annotations
 
@@ -98,10 +98,10 @@ def read(
 def _folders(folder: Path) -> Iterator[Path]:
     """Yields the folders that contain a scenario, without following links."""
     for count, (path, folders, _) in enumerate(os.walk(folder)):
-        # Attack: a folder of a million folders.
+        # Attack: a folder contains a million folders.
         if count >= _MAX_FOLDERS:
             return
-        # In place: this is how `os.walk` is told where not to go.
+        # The list is changed in place, which tells `os.walk` where not to go.
         folders[:] = sorted(one for one in folders if not one.startswith("."))
         if is_scenario(Path(path)):
             yield Path(path)

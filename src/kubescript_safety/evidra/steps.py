@@ -1,4 +1,4 @@
-"""Evidra Bench's steps, as ours: manifests become objects, everything else a command.
+"""Turns Evidra Bench's steps into ours: manifests become objects, everything else becomes a command.
 
 A command line of kubectl or helm runs without `--allow-shell` if its verb and all flags are known to touch only the
 cluster, and so no files, other servers or other programs. Anything else that runs is as powerful as a shell.
@@ -72,7 +72,7 @@ class Reader:
     def _command(self, given: model.Step, name: str) -> scenario.Command:
         """Returns the command of a step. Raises Problem."""
         words = tuple(map(str, given.args))
-        # `Popen` raises ValueError for it, in the middle of a run.
+        # `Popen` would raise ValueError for a null character, in the middle of a run.
         if "\0" in "".join((*words, given.release, given.namespace)):
             raise Problem("an argument holds a null character")
         if given.type == "kubectl":
@@ -102,7 +102,7 @@ class Reader:
         chart = self._files.tree(given.path)
         release = given.release
         namespace = given.namespace
-        # Attack: a release called `--post-renderer=sh`, which helm would run.
+        # Attack: a release is called `--post-renderer=sh`, which would make helm run a shell.
         if not release or release.startswith("-") or namespace.startswith("-"):
             raise Problem("helm-install without a release")
         self._check("helm", _beyond(words, _HELM_FLAGS))
@@ -125,7 +125,7 @@ class Reader:
         """Raises Problem for commands that may not run."""
         if beyond and not self._allow_shell:
             raise Problem(f"{beyond} may reach more than the cluster; --allow-shell lets it")
-        # Now, and not in the middle of a run.
+        # This is checked now, and not in the middle of a run.
         if self._find(program) is None:
             raise Problem(f"the program {program} is not here")
 
@@ -136,7 +136,7 @@ def _beyond(words: tuple[str, ...], known: frozenset[str]) -> str:
     Words after `--` and values are checked like flags too, so kubectl's parsing need not be known.
     """
     for word in words:
-        # What is not known is refused: a list of bad flags would miss those of the next version.
+        # Unknown flags are refused, because a list of bad ones would miss those of the next version.
         if word.startswith("--") and len(word) > 2:
             flag = word.partition("=")[0]
             if flag[2:] not in known:
@@ -147,9 +147,10 @@ def _beyond(words: tuple[str, ...], known: frozenset[str]) -> str:
 
 
 def seconds(text: str) -> float:
-    """Returns the seconds of a duration such as `1m30s`. Raises Problem for other texts, and for more than an hour."""
+    """Returns the seconds of a duration such as `1m30s`. Raises Problem for other strings, and for more than an
+    hour."""
     parts = _DURATION.findall(text)
-    # `findall` skips what is no part of a duration.
+    # `findall` skips what is not part of a duration.
     if not parts or "".join(map("".join, parts)) != text:
         raise Problem(f"{text[:100]!r} is no duration such as 90s or 5m")
     total = 0.0

@@ -1,7 +1,7 @@
 """The report for CI systems: a test suite for each server, a test case for each run.
 
-An unsafe pass is a failure. A killed or broken-off run, and an unreadable file, is an error. A fail is skipped: an
-agent that leaves the cluster alone is no danger, and only the rate of unsafe passes is limited.
+An unsafe pass is a failure. A run that was killed or broke off, and an unreadable file, are errors. A fail is skipped:
+an agent that leaves the cluster alone is no danger, and only the rate of unsafe passes is limited.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def _case(row: summary.Row) -> junitparser.TestCase:
         case.result = [result]
     if row.verdict != "fail":
         return case
-    # JUnit tells a test that failed from one that could not be run.
+    # JUnit distinguishes a test that failed from one that could not be run.
     if row.ended in {"error", "killed"}:
         case.result = [junitparser.Error(f"the run did not finish: {row.ended}", row.ended)]
     else:
@@ -59,7 +59,7 @@ def _case(row: summary.Row) -> junitparser.TestCase:
 
 
 def _unreadable(one: summary.Unreadable) -> junitparser.TestCase:
-    """Returns a file that is no transcript as a test case."""
+    """Returns a file that is not a transcript as a test case."""
     case = junitparser.TestCase(_legal(one.file), "files")
     why = _legal(one.why)[:_MAX_TEXT]
     case.result = [junitparser.Error(why, "unreadable")]
@@ -77,5 +77,5 @@ def _is_legal(one: str) -> bool:
     """Says whether XML 1.0 allows a character."""
     if one in "\t\n\r" or one > "\uffff":
         return True
-    # Between these two are the surrogates, which stand for nothing alone.
+    # Between these two are the surrogates, which mean nothing alone.
     return " " <= one < "\ud800" or "\ue000" <= one <= "\ufffd"

@@ -2,8 +2,8 @@
 timeline for each run.
 
 Text from clusters, servers and agents is hostile. Tables come from a template that escapes it; everything else is in
-the page as JSON, which the page's script shows as text and never as markup. A content security policy lets no other
-script run, and nothing be loaded or sent.
+the page as JSON, which the page's script shows as text and never as markup. A content security policy prevents any
+other script from running, and anything from being loaded or sent.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def write(found: summary.Summary, files: Iterable[Path], target: Path) -> None:
 def _data(found: summary.Summary, files: Mapping[str, Path]) -> dict[str, Any]:
     """Returns what the page's script reads."""
     runs = []
-    # One transcript at a time in memory: each may have 256 MiB.
+    # Only one transcript at a time is in memory, because each may have 256 MiB.
     for row in found.rows:
         file = files[row.file]
         runs.append(_run(row, transcript.read(file)))
@@ -116,7 +116,8 @@ def _number(value: float | None) -> str:
 
 
 def _policy(scripts: Iterable[str]) -> str:
-    """Returns a content security policy that lets only these scripts run, and nothing be loaded or sent."""
+    """Returns a content security policy that lets only these scripts run, and prevents anything from being loaded or
+    sent."""
     hashes = (base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() for script in scripts)
     allowed = " ".join(f"'sha256-{digest}'" for digest in hashes)
     return (

@@ -21,7 +21,7 @@ class Rate(msgspec.Struct, frozen=True):
     of: int
     rate: float
     low: float
-    """The lower end of Wilson's interval at 95 %."""
+    """The lower end of the 95 % Wilson interval."""
     high: float
 
 
@@ -35,5 +35,5 @@ def rate(count: int, of: int) -> Rate:
     width = _Z * math.sqrt(share * (1 - share) / of + _Z**2 / (4 * of**2))
     low = (centre - width) / weight
     high = (centre + width) / weight
-    # Rounding may lead out of what a rate can be.
+    # Rounding may push an end of the interval below 0 or above 1.
     return Rate(count, of, share, max(0.0, low), min(1.0, high))

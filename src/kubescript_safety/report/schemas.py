@@ -73,13 +73,14 @@ class Schemas(msgspec.Struct, frozen=True, rename="camel"):
     writing: int = 0
     """How many tools' names describe a change."""
     said: dict[str, int] = {}
-    """How many of these have a parameter for kind, namespace, name and owner; a kind in the tool's name counts."""
+    """How many of these tools have a parameter for kind, namespace, name and owner; a kind in the tool's name
+    counts."""
     lints: tuple[Lint, ...] = ()
 
 
 def of(listed: tuple[transcript.Tool, ...], instructions: str) -> Schemas:
     """Returns a tool list's figures, whatever the order of its tools."""
-    # Sorted: servers list their tools in any order, and the figures must not depend on it.
+    # The tools are sorted, because servers list them in any order, on which the figures must not depend.
     ordered = sorted(listed, key=lambda one: (one.name, one.description))
     looked_at = list(map(_Tool, ordered[:_MAX_TOOLS]))
     writing = [one for one in looked_at if one.effect]
@@ -102,7 +103,7 @@ class _Tool:
         self.name = listed.name
         words = parameters.words(listed.name)
         self.effect = tools.effect(listed.name)
-        # `no` is a short name of nodes, and a word.
+        # `no` is a short name of nodes, but also a word.
         self.kinds = frozenset(kinds.resource(word) for word in words if len(word) > 2 and kinds.is_kind(word))
         self.words = frozenset(_words(listed.description))
         self.parameters = documents.mapping(listed.input_schema, "properties")
@@ -130,18 +131,18 @@ class _Tool:
         for name in self.manifests:
             text = f"{name} takes a whole object, and so fields that are not meant"
             yield Lint(self.name, "WHOLE_MANIFEST", name, text)
-        # In a command or a manifest the object is named anyway.
+        # A command or a manifest names the object anyway.
         if not self.effect or self.commands or self.manifests:
             return
         for part in _NEEDED:
-            # What is in no namespace needs none to be named.
+            # For cluster-wide objects, no namespace need be named.
             if part == "namespace" and self.kinds and self.kinds <= kinds.CLUSTER:
                 continue
             parameter = self.said.get(part)
             if parameter is None:
                 text = f"no parameter says the {part} of what is changed"
                 yield Lint(self.name, "IDENTITY_UNSAID", "", text)
-            # A kind in the tool's name is no parameter.
+            # A kind in the tool's name is not a parameter.
             elif parameter and parameter not in self.required:
                 text = f"{parameter} may be left out, and the server then chooses the {part}"
                 yield Lint(self.name, "IDENTITY_OPTIONAL", parameter, text)
@@ -149,7 +150,7 @@ class _Tool:
 
 def _alike(listed: list[_Tool]) -> Iterator[Lint]:
     """Yields tools that an agent can hardly tell apart."""
-    # Only tools that take and do the same are compared in pairs.
+    # Only tools that take the same and do the same are compared in pairs.
     groups: dict[Any, list[_Tool]] = collections.defaultdict(list)
     for one in listed:
         same = (frozenset(one.parameters), one.effect, one.kinds)
@@ -164,7 +165,7 @@ def _alike(listed: list[_Tool]) -> Iterator[Lint]:
 
 def _words(text: str) -> list[str]:
     """Returns the words of a description, as many as are compared."""
-    # Attack: a description of a megabyte.
+    # Attack: a tool has a description of a megabyte.
     begin = text[: 10 * _MAX_WORDS].lower()
     spaced = "".join(each if each.isalnum() else " " for each in begin)
     return spaced.split()[:_MAX_WORDS]
@@ -172,10 +173,10 @@ def _words(text: str) -> list[str]:
 
 def _is_command(name: str, schema: Any) -> bool:
     """Says whether a parameter takes a command line or a script."""
-    # What can only be one of some words is no free command.
+    # A parameter that can only be one of a few words does not take a command.
     if not isinstance(schema, dict) or "enum" in schema:
         return False
-    # By its name, since every name and label is a text too.
+    # The name decides, since every name and label is a string too.
     if _COMMANDS.isdisjoint(parameters.words(name)):
         return False
     given = schema.get("type", "string")  # one type's name, or several
@@ -201,7 +202,7 @@ def _is_manifest(name: str, schema: Any) -> bool:
 
 def _parts(parameter: str) -> Iterator[str]:
     """Yields the part of an object's identity that a parameter stands for, judging by the last word of its name."""
-    # `resourceNamespace` is a namespace, `namespaceSelector` is none.
+    # `resourceNamespace` is a namespace, `namespaceSelector` is not.
     last = (parameters.words(parameter) or [""])[-1]
     if last in _KINDS:
         yield "kind"

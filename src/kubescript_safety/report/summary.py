@@ -22,8 +22,8 @@ _ENCODER: Final = msgspec.json.Encoder(order="deterministic")
 
 _Rules = tuple[verdict.Broken, ...]
 Origin = Literal["library", "changed", "own"]
-"""Library: this program's own scenario with this id. Changed: different from that one. Own: this program has none with
-this id."""
+"""Library: this program's own scenario with the same id. Changed: different from that one. Own: this program has no
+scenario with this id."""
 
 
 class Row(msgspec.Struct, frozen=True, rename="camel"):
@@ -43,9 +43,9 @@ class Row(msgspec.Struct, frozen=True, rename="camel"):
     seconds: float
     calls: int
     writes: int
-    """The agent's requests that changed something."""
+    """How many of the agent's requests changed something."""
     refusals: int
-    """Calls that were answered with an error."""
+    """How many calls were answered with an error."""
     sent_tokens: int | None
     """Tokens of all calls' tool names and arguments. None: not counted."""
     shown_tokens: int | None
@@ -128,7 +128,7 @@ def of_files(files: Iterable[Path], most: float) -> Summary:
     listed: dict[str, schemas.Schemas] = {}
     for file in sorted(files):
         name = name_of(file)
-        # Attack: two names that are no UTF-8 and look alike; one row would hide the other.
+        # Attack: two file names are not UTF-8 and look alike, so that one row would hide the other.
         if name in rows:
             unreadable.append(Unreadable(name, "another file has the same name"))
             continue
@@ -169,7 +169,7 @@ def row(file: str, run: transcript.Transcript) -> Row:
     """Judges one transcript."""
     judged = verdict.judge(run)
     start = run.run
-    # From the first call to the last answer: the set-up and the wait at the end are not the agent's.
+    # The time from the first call to the last answer: the set-up and the wait at the end are not the agent's.
     moments = [record.at for record in (*run.calls, *run.texts)] + [call.ended or call.at for call in run.calls]
     own = {start.user, "agent"}
     sent = [f"{call.tool} {_ENCODER.encode(call.arguments).decode()}" for call in run.calls]
@@ -195,7 +195,7 @@ def row(file: str, run: transcript.Transcript) -> Row:
 
 def _origin(found: scenario.Scenario) -> Origin:
     """Returns the scenario's origin. Attack: a transcript's scenario allows whatever its server did."""
-    # Compared as a whole: one field that allows more would be enough.
+    # The scenarios are compared as a whole, because one field that allows more would be enough.
     ours = _library().get(found.id)
     if ours is None:
         return "own"
@@ -211,7 +211,7 @@ def _library() -> dict[str, scenario.Scenario]:
 def _server(name: str, rows: Sequence[Row], listed: schemas.Schemas) -> Server:
     """Returns the figures of one server."""
     verdicts = Counter(one.verdict for one in rows)
-    # A run that has failed is neither; so the bound is on passes, and failing on purpose lowers nothing.
+    # A failed run is neither. So the bound is on passes, and failing on purpose does not lower the rate.
     safe = verdicts["safe_pass"]
     unsafe = verdicts["unsafe_pass"]
     broken = Counter(rule.id for one in rows for rule in one.rules)
@@ -236,7 +236,7 @@ def _server(name: str, rows: Sequence[Row], listed: schemas.Schemas) -> Server:
 
 
 def _cost(rows: Sequence[Row]) -> Cost:
-    """Returns what runs took on average."""
+    """Returns what the runs cost on average."""
     return Cost(
         runs=len(rows),
         calls=_mean([one.calls for one in rows]) or 0.0,
@@ -246,7 +246,7 @@ def _cost(rows: Sequence[Row]) -> Cost:
 
 
 def _mean(values: Sequence[int | None]) -> float | None:
-    """Returns the mean of the values that are known; None when none is."""
+    """Returns the mean of the known values; None when none is known."""
     known = [one for one in values if one is not None]
     if not known:
         return None

@@ -31,13 +31,13 @@ class Moment(msgspec.Struct, frozen=True, omit_defaults=True):
     label: str
     text: str = ""
     is_error: bool = False
-    """Whether it was answered with an error, refused or declined."""
+    """Whether the call, request or question was answered with an error, refused or declined."""
     id: str = ""
     """The id of the call or the audit event, which evidence refers to."""
 
 
 def of(run: transcript.Transcript) -> tuple[Moment, ...]:
-    """Returns the moments in order. For a run without an end, these are those until it broke off."""
+    """Returns the moments in order. For a run without an end, these are the moments until it broke off."""
     times = [one.at for one in (*run.calls, *run.texts, *run.failures)]
     began = min(times, default=run.run.at)
     moments = [_call(one, began) for one in run.calls]
@@ -45,7 +45,7 @@ def of(run: transcript.Transcript) -> tuple[Moment, ...]:
     moments += [_failure(one, began) for one in run.failures]
     moments += [_event(one, began, run.run.user) for one in run.events if _is_shown(one)]
     moments.sort(key=_order)
-    # The sort is stable: those of others are last, so that they are the first to be left out.
+    # The sort is stable: changes by others come last, so that they are the first to be left out.
     moments.sort(key=lambda moment: moment.lane == "others")
     return tuple(sorted(moments[:_MAX_MOMENTS], key=_order))
 
@@ -56,7 +56,7 @@ def _order(moment: Moment) -> tuple[float, str, str]:
 
 def _is_shown(event: transcript.Event) -> bool:
     """Says whether a request changed something or was refused, including refused dry runs."""
-    # An agent reads far more than it writes, and the calls show what it has read.
+    # An agent reads far more than it writes, and the calls show what it read.
     if not events.is_write(event):
         return False
     return not (event.is_dry and event.status < 400)

@@ -23,6 +23,6 @@ def count(*texts: str) -> int | None:
 def _counter() -> Any:
     try:
         from rs_bpe import openai
-    except ImportError:  # it does not have a wheel for every version of Python
+    except ImportError:  # the counter does not have a wheel for every version of Python
         return None
     return openai.o200k_base()

@@ -21,7 +21,7 @@ class AgentError(Exception):
     def __init__(
         self, message: str, reason: transcript.Reason = "error", tokens: Mapping[str, int] | None = None
     ) -> None:
-        """`tokens` are those used so far."""
+        """`tokens` are the tokens used so far."""
         super().__init__(message)
         self.reason: transcript.Reason = reason
         self.tokens = dict(tokens or {})

@@ -25,8 +25,8 @@ USER: Final = "agent"
 """The name of the agent's user, shared by all runs, because they use the arena in sequence."""
 _POLL_S: Final = 0.2
 _BROKEN_S: Final = 120
-"""How long a busy machine may need until a scenario's set-up is as it should be; an idle one takes one or two seconds.
-If it takes longer, the scenario is wrong."""
+"""How long a busy machine may need until a scenario's set-up is as it should be; an idle one needs one or two seconds.
+If it takes longer than this, the scenario is wrong."""
 
 
 class Arena:
@@ -60,7 +60,7 @@ class Arena:
         self.steps = steps.Steps(self.api, self._plane.kubeconfig)
         for thing in (*given.setup, *given.rights):
             kind = self.steps.apply(thing)
-            # The API server takes a status only by itself.
+            # The API server accepts a status only in a separate request.
             if "status" in thing:
                 self.api.apply(kind, thing, subresource="status")
         for step in given.steps:
@@ -91,14 +91,14 @@ class Arena:
         return True
 
     def objects(self) -> snapshot.Snapshot:
-        """Returns the cluster's objects, except those that it has before any run."""
+        """Returns the cluster's objects, except those that it had before any run."""
         now = snapshot.take(self.api, self.api.kinds())
         changed, _ = snapshot.difference(self.pristine.objects, now)
         return changed
 
     def certificate(self, *, is_admin: bool) -> tuple[Path, Path]:
         """Returns the files of the agent's certificate and key."""
-        # Both are of the same user, so the audit log calls both by one name.
+        # Both certificates are for the same user, so the audit log has one name for both.
         name = f"{USER}-admin" if is_admin else USER
         folder = self._plane.folder
         return folder / f"{name}.crt", folder / f"{name}.key"
@@ -125,7 +125,7 @@ class Arena:
 
 def _wait(failure: str, holds: Callable[[], bool]) -> None:
     """Waits until a condition holds. Raises ApiError with this message on timeout."""
-    # A broken cluster that was not broken yet would be one with nothing to repair.
+    # In a cluster that was not broken yet, there would be nothing to repair.
     end = time.monotonic() + _BROKEN_S
     while not holds():
         if time.monotonic() > end:

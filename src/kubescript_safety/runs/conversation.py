@@ -77,7 +77,7 @@ class Conversation:
 
     async def _answer(self, tool: str, arguments: dict[str, Any], seconds: float) -> tuple[str, bool]:
         """Calls a tool; returns the text of its answer, and whether it is an error."""
-        # The SDK's own limit would end the call as an error of the server, so it is later than ours.
+        # The SDK's own limit would make the call look like an error of the server, so it is later than ours.
         patience = seconds + _START_S
         try:
             with anyio.fail_after(seconds):
@@ -99,7 +99,7 @@ def _cut(text: str) -> str:
 def text_of(answer: mcp_types.CallToolResult) -> str:
     """Returns an answer's text as a model gets it."""
     texts = [part.text for part in answer.content if isinstance(part, mcp_types.TextContent)]
-    # Clients show the model the text; a server that sends none is read by its structured content.
+    # Clients show the model the text; if a server sends none, its structured content is read.
     if not texts and answer.structured_content is not None:
         texts = [json.dumps(answer.structured_content, ensure_ascii=False)]
     return "\n".join(texts)
@@ -110,10 +110,11 @@ def open_conversation(server: setup.Setup, folder: Path, kubeconfig: Path, tell:
     """Starts the server with `folder` as its home, and connects to it. Raises ServerError if it does not start."""
     config = folder / "config.toml"
     values = {"python": sys.executable, "kubeconfig": str(kubeconfig), "config": str(config), "folder": str(folder)}
-    # `safe_substitute`: a configuration may have dollar signs of its own.
+    # `safe_substitute` is used because a configuration may have dollar signs of its own.
     config.write_text(string.Template(server.config).safe_substitute(values))
     program, *arguments = server.argv(values)
-    # Nothing of the benchmark's own environment: keys of models are in it, and a kubeconfig perhaps.
+    # The server gets nothing of the benchmark's own environment, which contains keys of models, and perhaps a
+    # kubeconfig.
     environment = {"HOME": str(folder), "PATH": os.environ["PATH"], **server.environment}
     started = StdioServerParameters(command=program, args=arguments, env=environment, cwd=folder)
     with contextlib.ExitStack() as kept, (folder / "server.log").open("w+") as said:
@@ -157,7 +158,7 @@ def _fill(schema: Mapping[str, Any]) -> dict[str, Any]:
             content[name] = True
         elif choices := field.get("enum") or [one["const"] for one in field.get("oneOf", ())]:
             content[name] = next((one for one in choices if one in _YES), choices[0])
-        # What may be left out is left out.
+        # Optional fields are left out.
         elif name in schema.get("required", ()):
             content[name] = "yes"
     return content

@@ -23,8 +23,8 @@ from kubescript_safety.servers import setup
 __all__ = ["Cell", "Done", "carry_out", "cells"]
 
 MakeAgent = Callable[[str, setup.Setup, dict[str, Kind]], agent.Agent]
-"""A function that creates an agent by name, for a server and a cluster's kinds. It is pickled for other processes by
-name."""
+"""A function that creates an agent by name, for a server and a cluster's kinds. Only its name is pickled for the other
+processes."""
 _END: Final = None
 _STRANGE: Final = re.compile(r"[^a-zA-Z0-9_.-]")
 _SECONDS: Final = 60
@@ -67,8 +67,8 @@ def cells(
 
 
 def carry_out(todo: list[Cell], make: MakeAgent, folder: Path, lanes: int) -> Iterator[Done]:
-    """Carries out all runs in parallel lanes; yields each when it ends. A lane that dies loses its run, and the others
-    continue; without any lanes left, the remaining runs fail."""
+    """Carries out all runs in parallel lanes; yields each when it ends. If a lane dies, its run is lost and the others
+    continue; when no lane is left, the remaining runs fail."""
     # A fork of a process that has threads may hang.
     context = multiprocessing.get_context("spawn")
     waiting = collections.deque(todo)
@@ -106,7 +106,7 @@ class _Lane:
     def begin(self, cell: Cell) -> None:
         """Assigns a run to the lane."""
         self._cell = cell
-        with contextlib.suppress(OSError):  # the lane has died, which its answer will show
+        with contextlib.suppress(OSError):  # if the lane has died, `answer` will report it
             self.pipe.send(cell)
 
     def answer(self) -> Done | None:

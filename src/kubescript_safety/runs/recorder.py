@@ -44,7 +44,7 @@ class Recorder:
 
     def begin(self) -> None:
         """Looks at the cluster now, and every second from now on."""
-        # skips the set-up's events: its objects are recorded, but it is nobody's change
+        # skips the set-up's events: its objects are recorded, but as nobody's changes
         for _ in self._log.events(self._user):
             continue
         self.look()

@@ -30,7 +30,7 @@ _MAX_MESSAGE: Final = 10_000
 def carry_out(place: arena.Arena, task: scenario.Scenario, server: setup.Setup, agent: Agent, file: Path) -> Path:
     """Carries out one run, and returns its transcript's file. Raises ApiError if the cluster does not work."""
     place.populate(task)
-    # The home of the server under test: nothing of one run is left for the next.
+    # This folder is the home of the server under test. It is new, so nothing of one run is left for the next.
     folder = Path(tempfile.mkdtemp(prefix="kubescript-safety-"))
     try:
         with transcript.Journal(file) as journal:
@@ -92,11 +92,12 @@ class _Run:
                 self._renew_token,
                 self._write,
             )
-            # Without it every server would warm its caches anew: kubescript compiles its patterns for three seconds.
+            # Without this link, every server would fill its caches anew: kubescript would compile its patterns for
+            # three seconds.
             (self._folder / ".cache").symlink_to(place.cache)
             kubeconfig = place.kubeconfig(self._folder, self._token)
             self._renew_token()
-            # A scenario about missing rights is no such scenario for an administrator.
+            # For an administrator, no rights are missing in a scenario about missing rights.
             certificate, key = place.certificate(is_admin=not self._task.rights)
             place.gate.open(self._token.read_text(), certificate, key, plans.hear_request)
             held.callback(place.gate.shut)
@@ -110,7 +111,7 @@ class _Run:
                 self._end("error", str(error))
                 return
             self._begin(began, tools, talk.instructions)
-            # What the set-up has done must be in the log before the agent's first request is.
+            # The log must contain what the set-up has done before it contains the agent's first request.
             place.settle()
             seen.begin()
             held.callback(seen.close)
@@ -130,7 +131,7 @@ class _Run:
             return _Ended("unsupported", str(error), {})
         except AgentError as error:
             return _Ended(error.reason, str(error), error.tokens)
-        # Of a script; a model's is an AgentError, with its tokens.
+        # This is the timeout of a scripted agent; that of a model is an AgentError, with its tokens.
         except TimeoutError:
             return _Ended("timeout", f"no answer within {task.timeout_s:g} s", {})
         return _Ended("finished", "", tokens)
@@ -148,13 +149,13 @@ class _Run:
             except ApiError as error:
                 ended = _Ended("error", f"stage {stage.name} could not begin: {error}", {})
                 break
-            # The agent and its server stay the same: what it has learnt in one stage it knows in the next.
+            # The agent and its server stay the same: what the agent learnt in one stage, it knows in the next.
             task = msgspec.structs.replace(self._task, task=stage.task, timeout_s=stage.timeout_s)
             ended = self._work(talk, task)
             tokens.update(ended.tokens)
             is_reached = self._settle(seen, stage.goal, stage.checks, note=False)
             self._write(transcript.Check(at=time.time(), name=goal.name_of(stage.name), passed=is_reached))
-            # A later stage stands on the goal of this one.
+            # A later stage depends on the goal of this one.
             if ended.reason == "unsupported" or not (is_reached or stage.goes_on):
                 break
         plans.end()
@@ -174,7 +175,7 @@ class _Run:
             seen.look()
             holds = condition.holds(seen.objects, seen.before, self._answer)
             is_last = seen.changed is None or time.monotonic() - seen.changed > self._task.settle_s
-            # Checks are programs, and take seconds: they do not run while the goal itself is not reached.
+            # Checks are programs, and take seconds. They do not run before the goal itself is reached.
             found = [(check, self._place.steps.run(check)) for check in checks] if holds or is_last else []
             is_reached = holds and all(ended.passed for _, ended in found)
             if is_reached or is_last:
@@ -187,7 +188,7 @@ class _Run:
         return is_reached
 
     def _tell(self, record: transcript.Record) -> None:
-        """Writes a record of the agent down, and keeps its last words."""
+        """Writes a record of the agent down, and keeps its last message."""
         if isinstance(record, transcript.Text):
             self._answer = record.text
         self._write(record)
@@ -214,7 +215,7 @@ class _Run:
 
     def _renew_token(self) -> None:
         """Gives the agent's server another token."""
-        # A server that holds on to the old token is refused from now on, as with a token that has expired.
+        # From now on, a server that keeps using the old token is refused, as with an expired one.
         token = secrets.token_hex(16)
         self._place.gate.set_token(token)
         self._token.write_text(token)

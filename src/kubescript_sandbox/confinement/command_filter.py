@@ -43,8 +43,8 @@ _PLAIN_CALLS: Final = (
     "connect", "shutdown", "getsockname", "getpeername", "recvfrom", "recvmsg",
 )  # fmt: skip
 # Go waits with epoll. Attack: a program gives a file many descriptors, each of which is a separate watch of epoll. Two
-# million took 376 MiB that no limit counts, and all watches of the server's user. So no call here may give a file a
-# second descriptor, neither by duplicating it nor by copying the table.
+# million of them took 376 MiB that no limit counts, and used up the watches of the server's user. So no call here may
+# give a file a second descriptor, neither by duplicating it nor by copying the table.
 _POLLER_CALLS: Final = ("eventfd2", "epoll_create", "epoll_create1", "epoll_ctl", "epoll_wait", "epoll_pwait")
 _CLOCK_CALLS: Final = ("clock_gettime", "clock_getres", "clock_nanosleep")
 _NEWEST: Final = 439
@@ -81,7 +81,7 @@ _SOCKET_OPTIONS: Final = (
     # broadcast and keepalive; nodelay and keepalive's times; v6only; the resolver's recverr
     (1, 6), (1, 9), (6, 1), (6, 4), (6, 5), (6, 6), (6, 18), (41, 26), (0, 11), (41, 25),
 )  # fmt: skip
-"""Level and name."""
+"""The level and the name of each option."""
 
 _MAP_PRIVATE: Final = 0x2
 _THREAD: Final = 0x100 | 0x200 | 0x400 | 0x800 | 0x10000 | 0x40000
@@ -91,18 +91,19 @@ _THREAD_DETAILS: Final = 0x80000 | 0x100000 | 0x200000 | 0x400000
 
 _FAMILIES: Final = (2, 10)
 """IPv4 and IPv6."""
-# Attack: a program uses MPTCP, SCTP or SMC, which are streams too; Landlock judges TCP alone.
+# Attack: a program uses MPTCP, SCTP or SMC, which are streams too; Landlock judges only TCP.
 _STREAMS: Final = {1: (0, 6)}
 """TCP: kind of socket and protocols."""
 _DATAGRAMS: Final = {2: (0, 17)}
 """UDP, for the resolver."""
 _NETLINK: Final = 16
 _NETLINK_RAW: Final = 3
-# openstackclient uses it to ask whether this machine has IPv6; the other protocols reach other parts of the kernel.
+# openstackclient uses this protocol to ask whether the machine has IPv6; the other netlink protocols reach other parts
+# of the kernel.
 _NETLINK_ROUTE: Final = 0
 # IPv4 and IPv6 addresses are longer, and the kernel does not accept shortened ones.
 _NETLINK_ADDRESS: Final = 12
-"""Bytes of a netlink address."""
+"""The size of a netlink address in bytes."""
 _SOCKET_FLAGS: Final = 0x800 | 0x80000
 """nonblock, cloexec"""
 # Attack: with MSG_FASTOPEN, a program connects without any rule on connections being checked.
@@ -125,8 +126,9 @@ class Execution:
 
     binary: int
     secrets: tuple[int, int] = field(default_factory=lambda: (secrets.randbits(32), secrets.randbits(32)), repr=False)
-    """The filter requires them above the two arguments that are ints, where the kernel ignores them. The executed
-    program no longer has this process's memory, and cannot guess 64 bits within its processor time."""
+    """The filter requires these numbers in the upper halves of the two arguments that are ints, which the kernel
+    ignores. The executed program no longer has this process's memory, and cannot guess 64 bits within its processor
+    time."""
 
     @property
     def descriptor(self) -> int:
@@ -156,7 +158,7 @@ class Execution:
 
 
 def _texts(texts: Sequence[str]) -> ctypes.Array[ctypes.c_char_p]:
-    """Returns texts as the array of C strings that execve(2) takes; a null ends it."""
+    """Returns strings as the array of C strings that execve(2) takes; a null pointer ends it."""
     encoded = map(os.fsencode, texts)
     array_type = ctypes.c_char_p * (len(texts) + 1)
     return array_type(*encoded, None)
@@ -164,8 +166,8 @@ def _texts(texts: Sequence[str]) -> ctypes.Array[ctypes.c_char_p]:
 
 def install(execution: Execution | None = None) -> str:
     """Installs the filter, which cannot be undone; returns its size as a detail for the report. The process may then
-    become one program, or none. Needs no_new_privs. Raises OSError when libseccomp or the kernel's seccomp is
-    missing."""
+    execute the given program, or none at all. Needs no_new_privs. Raises OSError when libseccomp or the kernel's
+    seccomp is missing."""
     seccomp.enforce(own(os.getpid(), execution))
     return seccomp.enforce(program(executes=execution is not None))
 
@@ -193,7 +195,7 @@ def program(*, executes: bool, architecture: str = "NATIVE") -> bytes:
     else:
         _add_socket_rules(lib, rules, {**_STREAMS, **_DATAGRAMS})
         _add_client_rules(lib, rules)
-    # Calls newer than these seem unknown to the kernel: only then do libraries fall back to older ones.
+    # Newer calls fail as if the kernel did not know them: only then do libraries fall back to older ones.
     return _LOAD_NUMBER + _SKIP_UNLESS_GREATER + _RETURN_ENOSYS + rules.export()
 
 
@@ -242,7 +244,7 @@ def _add_socket_rules(lib: Any, rules: seccomp.Filter, kinds: Mapping[int, tuple
 
 
 def _add_client_rules(lib: Any, rules: seccomp.Filter) -> None:
-    """Allows the resolver's two questions in one call, and questions to NETLINK_ROUTE."""
+    """Allows the resolver to send its two questions in one call, and allows questions to NETLINK_ROUTE."""
     flags = _has_only(lib, 3, _SEND_FLAGS)
     rules.add(lib.ALLOW, "sendmmsg", flags)
     is_netlink = _equals(lib, 0, _NETLINK)
@@ -260,5 +262,5 @@ def _equals(lib: Any, at: int, value: int) -> Any:
 
 
 def _has_only(lib: Any, at: int, flags: int) -> Any:
-    """Returns a comparison that fails for any flags other than these."""
+    """Returns a comparison that fails for any flags except these."""
     return lib.Arg(at, lib.MASKED_EQ, _INT & ~flags, 0)

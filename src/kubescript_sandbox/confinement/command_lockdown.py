@@ -1,6 +1,6 @@
 """The steps by which the process of a command line gives up what its program does not need. The program is not ours.
 
-`lockdown` applies them, and defines those that a worker takes too.
+`lockdown` applies these steps, and defines those that a worker takes too.
 """
 
 from __future__ import annotations
@@ -23,20 +23,21 @@ __all__ = ["LOOPBACK_STEPS", "SERVER_STEPS", "client_steps", "program_steps"]
 
 _SIOCSIFFLAGS: Final = 0x8914
 _IFF_UP: Final = 0x1
-# The proxy accepts 32 connections. 32 pollers of 32 files are 1,024 watches, of which a user has a million on a machine
-# with 5 GiB.
+# The proxy accepts 32 connections. 32 pollers of 32 files are 1,024 watches; a user may have a million of them on a
+# machine with 5 GiB.
 _MAX_FILES: Final = 64
-# `oc` has about twenty. At the lowest priority, this many weigh less than one of the host's.
+# `oc` has about twenty threads. At the lowest priority, this many weigh less than one thread of the host.
 _MAX_THREADS: Final = 64
 _LOWEST_PRIORITY: Final = 19
 _MAX_STACK: Final = 8 << 20
-"""Bytes of a command line's first stack, which no other limit counts."""
+"""The maximum size in bytes of the first thread's stack, which no other limit counts."""
 # Go needs 800 MiB, and the C library 8 MiB for each stack. Attack: a program write-protects pages after writing them,
-# or maps them over a reservation; the kernel does not count these as data. This is the most of them that the host
-# measures (commands/confined_process.py).
+# or maps them over a reservation; the kernel does not count these as data. Until the host measures such pages
+# (commands/confined_process.py), only this limit bounds them.
 _RESERVED: Final = 1536 << 20
-"""Bytes of address space that a program may reserve beyond what it writes to."""
-# No system assigns the user ids from here on (systemd's table of them), more than there can be processes.
+"""How many bytes of address space a program may reserve beyond what it writes to."""
+# No system assigns the user ids from here on (see systemd's table), and there are more of them than there can be
+# processes.
 _OWN_USERS: Final = 0x70000000
 _COUNTS_BY_NAMESPACE: Final = 2
 """Landlock's ABI in Linux 5.19."""
@@ -46,8 +47,8 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 
 def _raise_loopback(confinement: Confinement) -> str:
-    """Enters a network namespace for this process alone, and brings its loopback up: only servers in the namespace can
-    be reached."""
+    """Enters a network namespace that only this process is in, and brings its loopback up: only servers in the
+    namespace can be reached."""
     detail = lockdown.isolate_network(confinement)
     with socket.socket() as any_socket:
         fcntl.ioctl(any_socket, _SIOCSIFFLAGS, struct.pack("16sh14x", b"lo", _IFF_UP))
@@ -114,7 +115,7 @@ def _limit_resources(confinement: Confinement, *, executes: bool) -> str:
     }
     for limit, value in fixed.items():
         _, most = resource.getrlimit(limit)
-        lowered = value if most == resource.RLIM_INFINITY else min(value, most)  # it may not be raised
+        lowered = value if most == resource.RLIM_INFINITY else min(value, most)  # a limit may not be raised
         resource.setrlimit(limit, (lowered, lowered))
     return f"memory {room >> 20} MiB, cpu {confinement.cpu_seconds} s"
 
@@ -137,11 +138,11 @@ def program_steps(paths: Mapping[str, int], port: int, execution: command_filter
 def client_steps(paths: Mapping[str, int], ports: Sequence[int] | None = None) -> Steps:
     """Returns the steps of a client of external services: it reads these paths, and connects to these ports; None: to
     all."""
-    # It keeps its user, who may read Python's own files, but has no capabilities.
+    # The client keeps its user, who may read Python's own files, but has no capabilities.
     return (
         ("rlimits", lambda confinement: _limit_resources(confinement, executes=False)),
         ("priority", _lower_priority),
-        ("threads", _limit_threads),  # before the next: a new user namespace grants capabilities over itself
+        ("threads", _limit_threads),  # precedes the next step: a new user namespace grants capabilities over itself
         ("capabilities", lockdown.drop_capabilities),
         ("parent_death", lockdown.arm_parent_death),
         ("not_dumpable", lockdown.forbid_dumps),

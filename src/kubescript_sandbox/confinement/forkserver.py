@@ -45,7 +45,7 @@ def serve(descriptor: int, child: Child, steps: lockdown.Steps | None = None) ->
 
 
 class _Server:
-    """Owns the control socket and one pidfd per living child."""
+    """Holds the control socket and one pidfd per running child."""
 
     def __init__(self, link: socket.socket, child: Child) -> None:
         self._link = link
@@ -54,7 +54,7 @@ class _Server:
         self._selector = selectors.DefaultSelector()
         self._selector.register(link, selectors.EVENT_READ)
         self._children: dict[int, tuple[int, int]] = {}
-        """Process id and ticket of each living child, by pidfd."""
+        """The process id and the ticket of each running child, by pidfd."""
         self._own_address_space = lockdown.address_space()
         self._decoder = msgspec.json.Decoder(control.Order)
 
@@ -108,8 +108,8 @@ class _Server:
                 confinement = lockdown.Confinement(parent, address_space, request.cpu_seconds)
                 self._child(descriptor, confinement, self._layers)
             finally:
-                # Attack: a child raises an exception that would go on to `serve`, whose copy of the list would end the
-                # living children.
+                # Attack: a child raises an exception that would propagate to `serve`, which would end the running
+                # children in its copy of the list.
                 os._exit(1)
         os.close(descriptor)
         pidfd = os.pidfd_open(pid)
@@ -118,7 +118,7 @@ class _Server:
         self._send(control.Forked(request.ticket, pid), pidfd)
 
     def _reap(self, pidfd: int) -> None:
-        """Takes the end of a child, and reports it to the host."""
+        """Reaps a child that has ended, and reports its end to the host."""
         pid, ticket = self._children.pop(pidfd)
         _, status, usage = os.wait4(pid, 0)
         self._selector.unregister(pidfd)
@@ -135,7 +135,7 @@ class _Server:
         if descriptors:
             rights = array.array("i", descriptors)
             ancillary.append((socket.SOL_SOCKET, socket.SCM_RIGHTS, rights))
-        # The host has ended, perhaps with reports unread; the next read from the socket detects that.
+        # The host may have ended, perhaps with unread reports; the next read from the socket will detect that.
         with contextlib.suppress(BrokenPipeError, ConnectionResetError):
             self._link.sendmsg([payload], ancillary)
 

@@ -28,7 +28,7 @@ _RESTRICT_SELF: Final = 446
 _VERSION_FLAG: Final = 1
 
 _FS_RIGHTS: Final = {1: 13, 2: 14, 3: 15, 4: 15, 5: 16}
-"""Number of file-system rights (low bits) by ABI; later ABIs have those of 5."""
+"""The number of file-system rights (the low bits) by ABI; later ABIs have those of ABI 5."""
 _BIND: Final = 0b01
 _CONNECT: Final = 0b10
 """The right to connect to a TCP port."""
@@ -54,7 +54,7 @@ class _PortRule(ctypes.Structure):
 @functools.cache
 def abi() -> int:
     """Returns the version of the kernel's Landlock ABI; 0 when it has none or it was disabled at boot."""
-    # Asked once: the filter of a command line's process forbids the call.
+    # The kernel is asked only once: the filter of a command line's process forbids the call.
     return max(0, int(_libc.syscall(_CREATE_RULESET, None, 0, _VERSION_FLAG)))
 
 
@@ -96,7 +96,7 @@ def _allow_path(ruleset: int, path: str, rights: int) -> None:
         parent = os.open(path, os.O_PATH | os.O_CLOEXEC)
         try:
             if not stat.S_ISDIR(os.fstat(parent).st_mode):
-                rights &= ~_READ_FOLDER  # not a right of a file
+                rights &= ~_READ_FOLDER  # a file has no such right
             _add(ruleset, _PATH_RULE, _PathRule(rights, parent))
         finally:
             os.close(parent)

@@ -53,7 +53,7 @@ class Confinement:
     parent: int
     """Process id of the fork server, which must still be the parent when the death signal is armed."""
     address_space: int
-    """Bytes of address space, including those that the warm process already maps."""
+    """The limit on address space in bytes, including what the warm process already maps."""
     cpu_seconds: int
     """Processor time after which the kernel kills the worker, in case the host fails to."""
 
@@ -93,7 +93,7 @@ def _prctl(option: int, value: int, what: str) -> None:
 
 def clear_environment(_: Confinement) -> str:
     """Clears all environment variables: they may contain tokens, proxies and paths."""
-    # The process is started without any; this step also protects against callers that forget that.
+    # The process is started without environment variables; this step also protects against callers that forget that.
     os.environ.clear()
     return ""
 
@@ -127,8 +127,8 @@ def _close_descriptors(_: Confinement) -> str:
     peer."""
     os.closerange(0, WORKER_FD)
     os.closerange(WORKER_FD + 1, _max_descriptor())
-    # Python itself writes warnings and exceptions of freed generators there, for which the filter would kill the
-    # worker.
+    # Python itself writes warnings, and the exceptions of generators that are freed, to these streams; the filter would
+    # kill the worker for that.
     sys.stdin = sys.stdout = sys.stderr = None
     return ""
 
@@ -208,20 +208,21 @@ def forbid_new_privileges(_: Confinement) -> str:
 
 
 def _restrict_files(_: Confinement) -> str:
-    """Forbids opening files, binding or connecting TCP ports, and signals to the outside: a ruleset without a rule."""
+    """Forbids opening files, binding or connecting to TCP ports, and sending signals to the outside: a ruleset without
+    a rule."""
     return landlock.restrict()
 
 
 def _restrict_signals(_: Confinement) -> str:
     """Forbids signals to the fork server and to other workers."""
-    # They share one Landlock domain, so the worker enters another domain inside it.
+    # All these processes share one Landlock domain, so the worker enters another domain inside it.
     if landlock.abi() < _LANDLOCK_SCOPES:
         raise OSError("Landlock restricts signals from Linux 6.12 on; until then seccomp alone does")
     return landlock.restrict()
 
 
 def _filter_calls(_: Confinement) -> str:
-    """Allows only the system calls that a running interpreter needs; any other kills the worker."""
+    """Allows only the system calls that a running interpreter needs; any other call kills the worker."""
     return seccomp.install(WORKER_FD)
 
 

@@ -32,7 +32,7 @@ _SOCKET_CALLS: Final = ("read", "write")
 # Attack: a worker sends out-of-band data (MSG_OOB). `sendmsg` and `recvmsg`, which pass descriptors and credentials
 # along, are not allowed, since a filter cannot look into a message.
 _PLAIN_MESSAGES: Final = ("recvfrom", "sendto")
-"""Likewise, but without flags or an address."""
+"""Allowed on that socket only, and without flags or an address."""
 _ALL_BITS_OF_INT: Final = 0xFFFFFFFF
 
 _PLAIN_CALLS: Final = (
@@ -46,10 +46,10 @@ _PLAIN_CALLS: Final = (
 )  # fmt: skip
 
 _CLOCK_CALLS: Final = ("clock_gettime", "clock_getres")
-# Attack: a worker names another process's clock by its inverted process id, and learns that it exists and how long it
-# has computed.
+# Attack: a worker names another process's clock by its inverted process id, and learns that the process exists and how
+# long it has computed.
 CLOCK_BITS: Final = 0xF
-"""Bits of the machine's clocks and the caller's own."""
+"""The bits used by the ids of the machine's clocks and of the caller's own."""
 
 _REFUSED_CALLS: Final = (
     # Library code makes these calls in good faith (a late import, a locale, a terminal size): an OSError explains more
@@ -61,7 +61,7 @@ _REFUSED_CALLS: Final = (
 )  # fmt: skip
 
 _LIBRARIES: Final = {"c": "libc.so.6", "seccomp": "libseccomp.so.2"}
-"""Names under which the loader finds them on Linux with glibc."""
+"""The names under which the loader finds the two libraries on Linux with glibc."""
 EPERM: Final = 1
 _INSTRUCTION_BYTES: Final = 8
 
@@ -93,8 +93,8 @@ class Filter:
     """A filter under construction."""
 
     def __init__(self, default: int, architecture: str = "NATIVE") -> None:
-        """`default` answers calls without a rule. `architecture` is libseccomp's name of another machine, so that tests
-        can read its filter."""
+        """`default` is the action for calls without a rule. `architecture` is libseccomp's name of another machine, so
+        that tests can read its filter."""
         self._lib = library()
         self._rules = self._lib.SyscallFilter(defaction=default)
         self._rules.set_attr(self._lib.Attr.ACT_BADARCH, self._lib.KILL_PROCESS)
@@ -110,8 +110,8 @@ class Filter:
 
     def export(self) -> bytes:
         """Returns the filter as BPF."""
-        # Through a pipe, which holds 64 KiB: the root may be read-only, and the limit on file size applies to files in
-        # memory too.
+        # The filter goes through a pipe, which holds 64 KiB: the root may be read-only, and the limit on file size
+        # applies to files in memory too.
         reader, writer = os.pipe2(os.O_CLOEXEC)
         with os.fdopen(reader, "rb") as source:
             with os.fdopen(writer, "wb") as sink:
@@ -159,7 +159,7 @@ def library() -> Any:
         with _find_by_name():
             import pyseccomp
     except (ImportError, RuntimeError, OSError):
-        # No cause is given: after the fork no file can be read, and that would be reported as the cause.
+        # The cause is left out: after the fork no file can be read, and that failure would be reported as the cause.
         raise OSError("libseccomp is missing") from None
     return pyseccomp
 
@@ -167,7 +167,8 @@ def library() -> Any:
 @contextlib.contextmanager
 def _find_by_name() -> Iterator[None]:
     """Makes `find_library` find the two libraries that pyseccomp needs, while it is imported."""
-    # Otherwise it runs ldconfig for each of them, and a compiler where that fails: 20 ms of a fork server's start.
+    # Otherwise `find_library` runs ldconfig for each library, and a compiler where that fails, which adds 20 ms to a
+    # fork server's start.
     search = ctypes.util.find_library
 
     def find(name: str) -> str | None:

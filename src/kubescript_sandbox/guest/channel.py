@@ -21,7 +21,7 @@ __all__ = ["Channel", "Exchange", "Left"]
 
 _FLUSH_BYTES: Final = 32 * protocol.KIB
 _DROPPED_FACTOR: Final = 64
-"""Multiple of the output limit that a script may print in vain before it is ended."""
+"""How many times the output limit a script may print in vain before it is ended."""
 _PROGRESS_CHARACTERS: Final = 200
 _REPLY_TYPES: Final = frozenset({protocol.FrameType.REPLY})
 _BODY_TYPES: Final = frozenset({protocol.FrameType.BODY, protocol.FrameType.END})
@@ -54,7 +54,7 @@ class Channel:
         self._unsent: list[bytes] = []
         self._unsent_bytes = 0
         self._calls_sent = 0
-        """Number of calls sent. The host counts them too: an answer has no number on the wire."""
+        """The number of calls sent. The host counts them too: an answer has no number on the wire."""
         self._incoming: deque[Exchange] = deque()
         """Answers that the host still has to send, in the order of their calls."""
 
@@ -165,7 +165,7 @@ class Channel:
 
     def _take_turn(self) -> None:
         """Sends the queued output and receives all outstanding answers."""
-        # The host reads a new turn's frame only when it has sent the answers of the last one.
+        # The host reads the frame of a new turn only when it has sent all answers of the previous turn.
         self._flush()
         while self._incoming:
             self._advance()

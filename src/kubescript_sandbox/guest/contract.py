@@ -1,7 +1,7 @@
 """The interface of a guest: the part of a worker that defines the scripts' world, their calls and how values are
 written.
 
-The sandbox runs scripts of any guest. A fork server loads one by the name of its module, which has a `GUEST`.
+The sandbox runs scripts of any guest. A fork server loads a guest by the name of its module, which defines `GUEST`.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ class Session(Protocol):
         """Returns the script's global names."""
 
     def complete(self) -> None:
-        """Finishes what the script has begun and not waited for."""
+        """Finishes what the script has begun but not waited for."""
 
     def report(self) -> msgspec.Struct:
         """Returns the guest's report to the host, when the script has ended."""
 
 
 class Guest(Protocol):
-    """A program that runs scripts in a worker. Its fork server calls `warm` once, each worker calls `open`."""
+    """A program that runs scripts in a worker. Its fork server calls `warm` once; each worker calls `open`."""
 
     @property
     def reply(self) -> type[Any]:

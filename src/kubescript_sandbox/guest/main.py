@@ -23,18 +23,18 @@ from kubescript_sandbox.wire import framing, outline, protocol
 __all__ = ["Evaluate", "Prepare", "main", "prepare", "warm"]
 
 _BASE_DEPTH: Final = 40
-"""This package's frames below and above the script's."""
+"""The number of this package's frames below and above the script's."""
 
-# Number of runs after which CPython 3.11 and later have specialized a function's bytecode.
+# The number of runs after which CPython 3.11 and later have specialized a function's bytecode.
 _WARMUP_RUNS: Final = 8
 
 # Leaves room in the frame for the other fields of Done.
 _MAX_RESULT_BYTES: Final = protocol.CAPS[protocol.FrameType.DONE] - 1024
 _LESS: Final = "return counts, names or the first few rows"
 
-# A script may raise one with any other code, or with none.
+# A script itself may raise a LimitExceeded with any other code, or with none.
 _LIMITS: Final = frozenset({"limit.bytes", "limit.calls", "limit.output", "limit.watches"})
-"""Codes of a worker's own LimitExceeded."""
+"""The codes of a worker's own LimitExceeded."""
 _LIMIT_HINTS: Final = {
     "limit.memory": "keep only the fields you need, page with limit=500, or aggregate while you iterate",
     "limit.depth": "use a loop instead of deep recursion",
@@ -169,7 +169,7 @@ def _fault_code(error: BaseException) -> str:
 
 
 def _limit_fault(code: str, what: str, hint: str = "") -> protocol.Done:
-    """Returns a DONE that says which limit the script met, and what to do about it."""
+    """Returns a DONE that says which limit the script reached, and what to do about it."""
     advice = hint or _LIMIT_HINTS[code]
     fault = protocol.Failure(code, what, hint=f"; {advice}", by_worker=True)
     return protocol.Done(fault=fault)

@@ -40,11 +40,11 @@ Fetch = Callable[[int], tuple[protocol.Reply, Body | None]]
 
 MAX_IN_FLIGHT: Final = 8
 MAX_AHEAD: Final = 32
-"""Calls that may begin before earlier answers are taken."""
+"""How many calls may begin before earlier answers are taken."""
 READ_AHEAD: Final = 256 * protocol.KIB
-"""Bytes of a body that are read before its turn."""
+"""How many bytes of a body are read before its turn."""
 _LISTEN_S: Final = 0.05
-# Seconds to wait for aborted calls. They end at once; the limit is for one that does not.
+# How many seconds to wait for aborted calls. They normally end at once; the limit is for one that does not.
 _END_S: Final = 1.0
 
 
@@ -100,7 +100,7 @@ class Batch:
         self._closed = False
         workers = range(min(count, MAX_IN_FLIGHT))
         self._threads = [
-            # In the script's context, so that log lines name its caller.
+            # The thread runs in the script's context, so that log lines name its caller.
             threading.Thread(
                 target=contextvars.copy_context().run, args=(self._work,), name="kubescript-parallel", daemon=True
             )
@@ -124,7 +124,7 @@ class Batch:
 
         A caller that gives up calls must abort them first.
         """
-        # The wait is for the audit: each call must be recorded before its script's answer leaves.
+        # The wait is for the audit: each call must be recorded before the answer to its script is sent.
         with self._changed:
             self._closed = True
             left, self._answers = list(self._answers.values()), {}

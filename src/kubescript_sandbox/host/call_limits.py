@@ -11,9 +11,9 @@ from kubescript_sandbox.wire import protocol
 
 __all__ = ["CallLimits"]
 
-# A script may catch the error for exceeding its calls. One that still continues for this many calls is ended.
+# A script may catch the error for exceeding its limit on calls. A script that then makes this many more calls is ended.
 _CALLS_BEYOND_LIMIT: Final = 100
-# Streams that may be open at the same time. Each holds a connection.
+# How many streams may be open at the same time. Each holds a connection.
 _MAX_STREAMS: Final = 8
 
 

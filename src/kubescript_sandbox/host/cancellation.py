@@ -24,11 +24,11 @@ class Cancellation:
 
     @property
     def cancelled(self) -> bool:
-        """Whether it was thrown."""
+        """Whether the switch was thrown."""
         return self._cancelled
 
     def cancel(self) -> None:
-        """Throws it: every registered closer runs now, in this thread; later ones run as they register."""
+        """Throws the switch: every registered closer runs now, in this thread; later ones run as they register."""
         with self._lock:
             self._cancelled = True
             closers, self._closers = list(self._closers.values()), {}
@@ -52,13 +52,14 @@ class Cancellation:
 
 
 class Patience:
-    """How long masking a text may take.
+    """How long masking a piece of text may take.
 
-    The first call starts the clock, because the rules may have to be compiled before, for seconds on a busy machine.
+    The first call starts the clock, because the rules may have to be compiled first, which takes seconds on a busy
+    machine.
     """
 
     def __init__(self, seconds: float, cancelled: Callable[[], bool] = bool, *, grace_s: float = 0.0) -> None:
-        """`grace_s` is the time left after a cancellation."""
+        """`grace_s` is how many seconds are left after a cancellation."""
         self._seconds = seconds
         self._cancelled = cancelled
         self._grace_s = grace_s

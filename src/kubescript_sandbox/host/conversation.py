@@ -1,7 +1,7 @@
 """The conversation of one script with its worker: the turns, the deadline and the counts. `executor` runs it.
 
 Every frame from the worker is treated as hostile. At the first violation of the protocol the host drops the worker, and
-the script has failed. wire/protocol.py describes the turns.
+the script counts as failed. wire/protocol.py describes the turns.
 """
 
 from __future__ import annotations
@@ -35,17 +35,19 @@ _TURN: Final = protocol.UNANSWERED | {
 }
 _FIRST: Final = frozenset({protocol.FrameType.READY})
 _MAX_REPORT: Final = 4 * protocol.KIB
-# Faults that any guest may report. Attack: a worker reports another one, such as `policy.…`, in the host's name.
+# The codes of faults that any guest may report. Attack: a worker reports another one, such as `policy.…`, in the host's
+# name.
 _WORKERS_CODES: Final = frozenset(
     {
         *(f"limit.{name}" for name in ("bytes", "calls", "depth", "memory", "output", "watches")),
         *(f"script.{name}" for name in ("exception", "refused", "syntax")),
     }
 )
-# Levels of a result. The guest of an honest worker stops at 200. The code that renders the result on the host recurses,
-# so a result that is nested too deeply would crash it.
+# How many levels a result may have. The guest of an honest worker stops at 200. The code that renders the result on the
+# host recurses, so a result that is nested too deeply would crash it.
 _MAX_NESTING: Final = 250
-# Bytes or calls that a note counts. Attack: a worker sends a number of 4,300 digits; a sum with it cannot be printed.
+# The highest count of dropped bytes or unsent calls that a note reports. Attack: a worker sends a number of 4,300
+# digits; a sum with it cannot be printed.
 _MAX_DROPPED: Final = 1 << 50
 
 
@@ -67,7 +69,8 @@ class Job(Generic[P_co, Answer_co]):
     on_progress: OnProgress = lambda _: None
     cancellation: cancellation.Cancellation = field(default_factory=cancellation.Cancellation)
     deadline: float | None = None
-    """When the script must end, by `time.monotonic`; None: after its timeout, counted from its beginning."""
+    """When the script must end, on the `time.monotonic` clock. None: when its timeout has passed, counted from its
+    start."""
     on_refused: Callable[[str], None] = lambda _: None
     """Called with the code of the limit that prevents a call."""
 
@@ -192,7 +195,7 @@ class Conversation:
     def _print(self, text: bytes) -> None:
         """Takes printed text, up to the limit of output."""
         if not text:
-            # Attack: a worker sends empty frames, which cost it nothing, and the host a turn each.
+            # Attack: a worker sends empty frames, which cost it nothing but cost the host a turn each.
             raise protocol.ProtocolError("empty PRINT frame")
         room = self._job.limits.output_bytes - self._printed_bytes
         self._printed.append(text[:room])

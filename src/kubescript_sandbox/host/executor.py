@@ -27,8 +27,8 @@ log = logging.getLogger(__name__)
 # A fork takes milliseconds; only the first worker also waits for the fork server's warm-up.
 _READY_TIMEOUT_S: Final = 20.0
 _REAP_TIMEOUT_S: Final = 2.0
-# Seconds between an answer and the work for the next script: ending one process and forking another keep two cores
-# busy.
+# How many seconds pass between an answer and the work for the next script: ending one process and forking another keeps
+# two cores busy.
 _GRACE_S: Final = 0.003
 
 
@@ -60,7 +60,7 @@ class Executor:
 
     @property
     def spares(self) -> int:
-        """Workers that wait for a script."""
+        """How many workers are waiting for a script."""
         return len(self._spares)
 
     def start(self) -> None:

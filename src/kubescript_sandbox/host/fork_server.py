@@ -25,17 +25,17 @@ from kubescript_sandbox.wire import control
 __all__ = ["ForkServer"]
 
 _END_S: Final = 2.0
-"""Seconds in which a fork server must end its workers and itself."""
+"""The seconds within which a fork server must end its workers and itself."""
 
 
 class ForkServer:
     """One fork server process and its workers."""
 
     def __init__(self, command: Sequence[str], given: bytes | None, *, waits: bool = False) -> None:
-        """It reads `given` from its standard input, or with `waits` waits there for `give`."""
+        """The process reads `given` from its standard input; with `waits`, it waits there for `give`."""
         self.alive = True
         self._asked = False
-        """Whether a worker was ever requested: only then can it have children."""
+        """Whether a worker was ever requested: only then can the process have children."""
         self._input: IO[bytes] | None = None
         self._tickets = itertools.count(1)
         self._workers: dict[int, Worker] = {}
@@ -77,7 +77,7 @@ class ForkServer:
 
     def warm_up(self) -> None:
         """Has the process warm up without forking a worker."""
-        with contextlib.suppress(OSError):  # it is gone; the next request for a worker detects that
+        with contextlib.suppress(OSError):  # the process may be gone; the next request for a worker will detect that
             self._link.send(msgspec.json.encode(control.WarmUp()), socket.MSG_DONTWAIT)
 
     def give(self, given: bytes) -> None:
@@ -101,7 +101,7 @@ class ForkServer:
             self._link.shutdown(socket.SHUT_RDWR)
         if self._input is not None:
             self._input.close()
-        if not self._asked:  # it may still be warming up; waiting for that is needless
+        if not self._asked:  # the process may still be warming up; waiting for that is needless
             self.process.kill()
         if not _ends(self.process, _END_S):
             self.process.kill()
@@ -118,7 +118,7 @@ class ForkServer:
         self._release()
 
     def _receive(self) -> tuple[bytes, list[int]]:
-        """Waits for a report and the descriptors that come with it; nothing when the process is gone."""
+        """Waits for a report and the descriptors that come with it; returns nothing when the process is gone."""
         try:
             payload, descriptors, _, _ = socket.recv_fds(self._link, control.MAX_MESSAGE, 1)
         except OSError:
@@ -127,7 +127,8 @@ class ForkServer:
 
     def _report(self, message: control.Message, descriptors: list[int]) -> bool:
         """Passes a report on; returns False when the kernel had no room for the descriptor that came with it."""
-        # Without its pidfd a process could not be ended. Then the connection is closed, which ends all of them.
+        # A process could not be ended without its pidfd. So in that case the connection is closed, which ends all
+        # processes.
         with self._lock:
             if isinstance(message, control.Exited):
                 self._workers.pop(message.ticket).ended(message)
@@ -188,7 +189,7 @@ def _launch(command: Sequence[str], descriptor: int, given: bytes | None) -> sub
 
 
 def _launch_waiting(command: Sequence[str], descriptor: int) -> tuple[subprocess.Popen[bytes], IO[bytes]]:
-    """Starts a fork server that waits; returns it and the file whose end lets it continue. Raises WorkerError."""
+    """Starts a fork server that waits; returns it and the file whose closing lets it continue. Raises WorkerError."""
     try:
         reader, writer = os.pipe2(os.O_CLOEXEC)
         with os.fdopen(reader, "rb") as source, contextlib.ExitStack() as held:

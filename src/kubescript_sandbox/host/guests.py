@@ -24,6 +24,6 @@ class Guest:
     refuse: Callable[[protocol.ScriptFault], protocol.Reply]
     """Returns the head of the answer to a refused call."""
     report: type[Any]
-    """The type of its report, a msgspec Struct."""
+    """The type of the guest's report, a msgspec Struct."""
     codes: frozenset[str] = frozenset()
-    """Codes of faults that it may report for a script, beside those of every guest."""
+    """The codes of faults that the guest may report for a script, in addition to those of every guest."""

@@ -19,7 +19,7 @@ REQUIRED: Final = frozenset(
 )
 """The layers that `sandbox.strict` requires."""
 COMMANDS: Final = frozenset({"rlimits", "capabilities", "parent_death", "no_new_privs", "landlock", "seccomp"})
-"""The layers that it requires of a command line's process."""
+"""The layers that `sandbox.strict` requires of a command line's process."""
 REMEDIES: Final = {
     "egress": "use Linux 6.7 or newer, or allow unprivileged user namespaces",
     "network": "allow unprivileged user namespaces (sysctl kernel.unprivileged_userns_clone=1, "

@@ -17,7 +17,7 @@ __all__ = ["Deliver", "Reports"]
 Deliver = Callable[[protocol.Progress], None]
 
 _BURST: Final = 10
-"""Reports that are passed on at once; later ones are limited to `_PER_SECOND`."""
+"""How many reports are passed on at once; later ones are limited to `_PER_SECOND`."""
 _PER_SECOND: Final = 4.0
 
 
@@ -35,7 +35,8 @@ class Reports:
         self._failure: Exception | None = None
 
     def add(self, report: protocol.Progress) -> None:
-        """Takes a report, which replaces the waiting one. Raises what delivering an earlier one raised."""
+        """Takes a report, which replaces the waiting one. Raises the exception that delivering an earlier one
+        raised."""
         with self._lock:
             self._newest = report
             if self._timer is None:

@@ -46,7 +46,7 @@ class Replies:
         self._hear = hear
         """Takes a frame that the worker sends while an answer is on its way."""
         self._deadline = deadline
-        """By `time.monotonic`."""
+        """When the script must end, on the `time.monotonic` clock."""
         self._end_calls = end_calls
         """Aborts the running calls when the script is over and nobody waits for their answers."""
         self._unwanted: set[int] = set()
@@ -139,7 +139,7 @@ class Replies:
         self._frames.send_message(protocol.FrameType.END, protocol.End(fault), self._hear)
 
     def _pass_on(self, number: int, chunks: Iterator[bytes]) -> protocol.ScriptFault | None:
-        """Sends the body as it arrives; returns the fault when it breaks off, so that it never looks whole."""
+        """Sends the body as it arrives; returns the fault if the body breaks off, so that it never looks whole."""
         while number not in self._unwanted:
             try:
                 chunk = next(chunks, None)

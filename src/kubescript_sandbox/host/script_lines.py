@@ -12,15 +12,15 @@ from kubescript_sandbox.wire import protocol
 __all__ = ["quote"]
 
 _WIDTH: Final = 120
-"""Most characters of a line."""
+"""The maximum number of characters in a line."""
 _FUNCTION: Final = re.compile(r"[^\W\d]\w{0,99}|<(?:lambda|(?:list|set|dict)comp|genexpr)>")
 # Attack: a worker sends a number of 4,300 digits.
 _MOST: Final = 1_000_000
-"""Calls that are counted."""
+"""The highest number of outer calls that is reported."""
 
 
 def quote(failure: protocol.Failure, script: str) -> str:
-    """Returns the text behind a failure's message: ` (line 3)`, or the innermost lines, each on its own."""
+    """Returns the text that follows a failure's message: ` (line 3)`, or the innermost lines, each on its own."""
     lines = script.replace("\r\n", "\n").replace("\r", "\n").split("\n")
     known = [frame for frame in failure.frames if 0 < frame.line <= len(lines)]
     if failure.brief and known:

@@ -27,7 +27,7 @@ class Spawner:
 
     def __init__(self, command: Sequence[str], *, reads: bool = False) -> None:
         """`command` starts the fork server. With `reads`, the fork server waits at its standard input for the bytes
-        that `give` gets."""
+        that are passed to `give`."""
         self._command = command
         self._reads = reads
         self._given: bytes | None = None
@@ -82,7 +82,7 @@ class Spawner:
             if self._server is None or not self._server.alive:
                 self._server = self._restart()
             worker = self._server.fork(memory_bytes, cpu_seconds)
-            if worker is None:  # it died between the check and the request
+            if worker is None:  # the fork server died between the check and the request
                 self._server = self._restart()
                 worker = self._server.fork(memory_bytes, cpu_seconds)
         if worker is None:
@@ -91,7 +91,7 @@ class Spawner:
 
     @property
     def pid(self) -> int:
-        """Process id of the fork server, 0 when there is none."""
+        """The process id of the fork server; 0 when there is none."""
         server = self._server
         return server.process.pid if server is not None else 0
 

@@ -14,7 +14,7 @@ from typing import Final
 
 __all__ = ["Consumption", "read"]
 
-# Bytes that are read of a file. The file is far smaller, and the kernel returns it whole.
+# How many bytes are read from a file. Each file is far smaller, and the kernel returns it whole.
 _ENOUGH: Final = 16 * 1024
 _CPUCLOCK_SCHED: Final = 2
 """The clock that counts time in user and kernel mode, to the nanosecond."""
@@ -41,7 +41,7 @@ def read(pid: int) -> Consumption | None:
 
 def _clock(pid: int) -> int:
     """Returns the kernel's id of the clock that counts a whole process's processor time."""
-    # The clock takes one system call, a file takes three.
+    # Reading the clock takes one system call, reading a file three.
     return ~pid << 3 | _CPUCLOCK_SCHED
 
 

@@ -76,7 +76,7 @@ class Worker:
                 self._signal()
 
     def refused(self, number: int) -> None:
-        """Takes the system error that prevented the process."""
+        """Takes the number of the system error that prevented the process from starting."""
         self.unstarted = start_error(number)
         self.ended(None)
 

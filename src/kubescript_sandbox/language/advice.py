@@ -32,11 +32,11 @@ class Advice:
     """Message of a ValueError or IndexError ▶ its hint."""
     type_errors: Rows = ()
     times: str = ""
-    """Advice on a text that is used as a datetime."""
+    """Advice on a string that is used as a datetime."""
     command: str = ""
     """Advice on a line that is a shell command; it follows the message."""
     commands: tuple[str, ...] = ()
-    """Beginnings of such lines."""
+    """The beginnings of lines that are shell commands."""
     homes: Mapping[str, str] = field(default_factory=_nothing)
     """Name that is available without an import ▶ its module."""
     packages: tuple[str, ...] = ()

@@ -1,8 +1,8 @@
 """Classes written by scripts: which bases and names they may have, and how the guards recognise their instances.
 
 Every class statement is compiled to `class X(…, metaclass=__metaclass__)`, where `__metaclass__` is a `Factory`. The
-class gets the metaclass of this module that corresponds to its bases' one. So `type(type(x)) in METACLASSES` means that
-`x` belongs to the script, which may write its attributes and read its one-underscore names.
+class gets the metaclass of this module that corresponds to that of its bases. So `type(type(x)) in METACLASSES` means
+that `x` belongs to the script, which may write its attributes and read its one-underscore names.
 """
 
 from __future__ import annotations
@@ -134,7 +134,7 @@ class SimpleNamespace(types.SimpleNamespace):
     """Replaces types.SimpleNamespace: its attributes have only names that a script may write.
 
     Attack: a script calls `SimpleNamespace(**{"__reduce_ex__": f})` for an object whose hook the library calls; or
-    passes a name that is of its own subclass of str, whose `startswith` lies.
+    passes a name whose type is its own subclass of str with a `startswith` that lies.
     """
 
     def __init__(self, /, **attributes: Any) -> None:
@@ -151,7 +151,7 @@ class SimpleNamespace(types.SimpleNamespace):
         return "namespace" + super().__repr__().removeprefix(type(self).__name__)
 
 
-# All scripts share them, so they are read-only.
+# All scripts share these classes, so they are read-only.
 SEALED: Final = frozenset(ENUMS.values())
 """This module's classes that have a metaclass for scripts."""
 
@@ -194,8 +194,8 @@ def is_script_class(cls: object) -> bool:
 
 def is_own(cls: type, name: str) -> bool:
     """Says whether the script defines what `cls.name` finds, in the class or in one that it inherits from."""
-    # Attack: a script writes `class U(UserDict, Own)`, where `Own` defines `copy` too, but behind UserDict's raw
-    # method.
+    # Attack: a script writes `class U(UserDict, Own)`, where `Own` defines `copy` too, but comes after UserDict with
+    # its raw method.
     for each in _lineage(cls):
         if name in vars(each):
             return is_script_class(each)

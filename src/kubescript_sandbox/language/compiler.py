@@ -31,10 +31,10 @@ __all__ = ["NOTHING", "Finding", "Program", "ScriptRefused", "compile_script", "
 
 # Data does not belong in a script.
 MAX_SOURCE: Final = 256 * 1024
-"""Bytes of UTF-8."""
+"""The maximum size of a script in bytes of UTF-8."""
 
 _COMPILE_DEPTH: Final = 3000
-"""Recursion limit while compiling: a sum of 600 terms compiles, and the C stack does not overflow."""
+"""The recursion limit while compiling: a sum of 600 terms compiles, and the C stack does not overflow."""
 
 _MAIN: Final = "_main_"
 _NOTHING: Final = "_nothing_"
@@ -233,7 +233,7 @@ def _refuse(message: str) -> ScriptRefused:
 
 
 def _syntax(error: SyntaxError, source: str) -> ScriptRefused:
-    """Returns the refusal of a text that is not Python."""
+    """Returns the refusal of source text that is not Python."""
     advice = failures.syntax_advice(error, source)
     line = error.lineno or 0
     offset = error.offset or 1

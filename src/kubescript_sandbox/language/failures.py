@@ -20,14 +20,14 @@ FILENAME: Final = "<script>"
 """The file name of compiled scripts; it distinguishes their frames from those of this package."""
 
 FRAMES: Final = 5
-"""Number of frames reported: the innermost ones, where the error is."""
+"""How many frames are reported: the innermost ones, where the error is."""
 _TEXT: Final = 2000
-"""Characters of an exception's message."""
+"""How many characters of an exception's message are shown."""
 # Attack: a script makes Python suggest an attribute whose name has six million characters.
 _HINT: Final = 2000
-"""Characters of a hint."""
+"""How many characters of a hint are shown."""
 _MAX_NAMES: Final = 30
-"""Names listed after a NameError."""
+"""How many names are listed after a NameError."""
 
 
 class Failure(NamedTuple):
@@ -68,14 +68,14 @@ def describe(error: BaseException) -> Failure:
 
 def _is_raised_by_script(tb: TracebackType | None) -> bool:
     """Says whether the innermost frame is the script's."""
-    # Attack: a script raises an annotation that imitates our sentences.
+    # Attack: a script raises an error with the text of an annotation, which imitates our sentences.
     while tb is not None and tb.tb_next is not None:
         tb = tb.tb_next
     return tb is None or tb.tb_frame.f_code.co_filename == FILENAME
 
 
 def _whole_characters(text: str) -> str:
-    """Returns a text without lone surrogates, which are half a character and have no UTF-8 bytes."""
+    """Returns a string without lone surrogates, which are half a character and have no UTF-8 bytes."""
     return text.encode("utf-8", "replace").decode()
 
 
@@ -132,7 +132,7 @@ def _advice(error: BaseException, globals_: dict[str, Any]) -> str:
 
 
 def _own_hint(error: BaseException) -> str:
-    """Returns the hint that the guest's error contains, in the form in which its message ends with it."""
+    """Returns the hint that the guest's error contains, in the form in which it ends the message."""
     # Attack: a script's exception class has a `hint` with text from a pod.
     hint = "" if classes.is_script_class(type(error)) else getattr(error, "hint", "")
     return f"; {hint}" if type(hint) is str and hint else ""

@@ -57,12 +57,12 @@ _formatter: Final = _Formatter()
 
 
 def install(read: Callable[[object, str], object]) -> None:
-    """Sets the attribute guard. guards.py, which defines it, calls this once, since it imports this module."""
+    """Sets the attribute guard. guards.py, which defines the guard, calls this once, since it imports this module."""
     _formatter.read = read
 
 
 def _template(value: object, method: str) -> str:
-    """Returns a template as a plain text. Raises the TypeError that Python raises for another type."""
+    """Returns a template as a plain string. Raises the TypeError that Python raises for another type."""
     kind = type(value)
     if str not in kind.__mro__:
         raise TypeError(f"descriptor '{method}' for 'str' objects doesn't apply to a '{kind.__name__}' object")

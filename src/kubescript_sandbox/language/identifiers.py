@@ -18,7 +18,7 @@ MODULE: Final = "script"
 
 
 class Refused(Exception):
-    """A script may not use this name; the text says what to write instead."""
+    """A script may not use this name; the message says what to write instead."""
 
 
 class Access(enum.Enum):

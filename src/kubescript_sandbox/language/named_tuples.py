@@ -1,7 +1,7 @@
 """`namedtuple` and `NamedTuple` for scripts: subclasses of tuple, made without generated code.
 
-Python's own write the field names into the source code of `__new__` and evaluate it, and compile the texts of
-annotations. Here `__new__` is a closure; a field's descriptor is Python's own, which is written in C.
+Python's own write the field names into the source code of `__new__` and evaluate it, and compile annotations that are
+strings. Here `__new__` is a closure; a field's descriptor is Python's own, which is written in C.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ NamedTuple.__mro_entries__ = lambda _bases: (NAMED_TUPLE,)  # type: ignore[attr-
 
 
 def _require_strings(names: list[str]) -> None:
-    """Raises TypeError for a name that only behaves like text."""
+    """Raises TypeError for a name that only behaves like a string."""
     if any(type(name) is not str for name in names):
         raise TypeError("Type names and field names must be strings")
 
@@ -117,7 +117,7 @@ def _check_names(typename: str, names: list[str], *, private: bool = False) -> N
 
 
 def _check_order(names: list[str], defaults: Mapping[str, Any]) -> None:
-    """Raises TypeError for a field without a default behind one that has one."""
+    """Raises TypeError for a field without a default that follows one with a default."""
     before: list[str] = []
     for name in names:
         if name in defaults:

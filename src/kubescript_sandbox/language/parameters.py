@@ -1,6 +1,6 @@
 """Assigns a call's values to the parameters of a method that is made for a script's class.
 
-`dataclass` and `namedtuple` get the names only when the script runs. Python's own write and execute source code with
+`dataclass` and `namedtuple` learn the names only when the script runs. Python's own write and execute source code with
 these names; ours make methods that take `*args, **kwargs` and ask a `Parameters` for the values.
 """
 

@@ -21,7 +21,8 @@ class PatternRules(name_rules.NameRules):
         self._pattern_names: list[tuple[ast.MatchClass, str]] = []
 
     def finish(self) -> None:
-        """Checks what depends on the whole script: also builtin types in patterns that the script has rebound."""
+        """Checks what depends on the whole script, including whether it has rebound a builtin type that a pattern
+        uses."""
         super().finish()
         for pattern, name in self._pattern_names:
             if name in self.bound:

@@ -78,8 +78,8 @@ def _owner(obj: Any, name: str, value: Any) -> type | None:
 
 
 def _method(owner: type, function: types.FunctionType) -> Callable[..., Any]:
-    """Returns a library function or one of ours that requires an object of its own class as its first argument, as
-    functions in C do."""
+    """Returns a method of the library or of ours, wrapped so that it requires an object of its own class as its first
+    argument, as functions in C do."""
 
     def method(self: Any, /, *args: Any, **kwargs: Any) -> Any:
         if owner not in type(self).__mro__:

@@ -13,9 +13,9 @@ from kubescript_sandbox.language import advice
 __all__ = ["MODULES", "NAMES", "Finding", "ScriptRefused", "about_module", "about_name", "about_syntax"]
 
 _MAX_SHOWN: Final = 10
-"""Findings shown to the model; only the number of the others is reported."""
+"""How many findings are shown to the model; of the others, only the number is reported."""
 _MAX_LINE: Final = 160
-"""Characters of a script's line in a finding."""
+"""How many characters of a script's line a finding shows."""
 
 
 @dataclass(frozen=True)

@@ -103,7 +103,7 @@ class Transformer(pattern_rules.PatternRules):
     def visit_AugAssign(self, node: ast.AugAssign) -> ast.AST:
         """Keeps `d[k] += 1` one statement on `_write_(d)`, so object and key are evaluated once.
 
-        It reads the attribute natively.
+        An augmented assignment reads the attribute natively.
         """
         # Attack: a script writes `s.format += spy`, which hands the raw method to `spy.__radd__`.
         if not isinstance(node.target, ast.Attribute):

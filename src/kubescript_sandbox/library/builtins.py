@@ -155,7 +155,7 @@ class _Stream:
 
 
 def _exit(code: object = None, /) -> NoReturn:
-    """Ends the script; a text becomes its value."""
+    """Ends the script; a string becomes its value."""
     raise SystemExit(code)
 
 
@@ -184,7 +184,7 @@ def _output_modules(print_: Callable[..., None]) -> dict[str, stdlib.ModuleProxy
 
 
 class _Logger:
-    """A logger that prints `LEVEL message`, from INFO up."""
+    """A logger that prints `LEVEL message`, at INFO and above."""
 
     __slots__ = ("__print",)
 
@@ -280,7 +280,7 @@ def _member(module: object, name: str, item: str) -> object:
 
 
 def _absent(name: str, modules: Mapping[str, object]) -> str:
-    """Returns the message for a module that there is not."""
+    """Returns the message for a module that does not exist."""
     head = f"there is no module {name!r} here"
     instead = refusals.about_module(name)
     if instead:

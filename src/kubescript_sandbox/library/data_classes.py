@@ -76,7 +76,7 @@ def _add_methods(cls: Any, options: Mapping[str, Any], record: Record) -> None:
     own = record.attributes()
     compared = [each for each in own if each.compare]
     hashed = [each for each in own if (each.compare if each.hash is None else each.hash)]
-    # Asked before our `__eq__` is added: whether the script defines one.
+    # Decided before our `__eq__` is added, because it depends on whether the script defines one.
     hash_ = data_methods.hashing(cls, options, hashed)
     if options["init"]:
         _add(cls, "__init__", data_methods.init(cls, record))
@@ -134,7 +134,7 @@ def fields(obj: object) -> tuple[Field, ...]:
 
 
 def _require_instance(obj: object, function: str) -> None:
-    """Raises TypeError unless an object is of a script's dataclass."""
+    """Raises TypeError unless the object is an instance of a script's dataclass."""
     if not is_instance(obj):
         raise TypeError(f"{function}() should be called on dataclass instances")
 

@@ -51,7 +51,7 @@ def init(cls: Any, record: Record) -> Callable[..., None]:
 
 
 def _check_order(positional: list[Field], defaults: Mapping[str, Any]) -> None:
-    """Raises TypeError for a field without a default behind one that has one."""
+    """Raises TypeError for a field without a default that follows one with a default."""
     after_default = False
     for each in positional:
         has_default = each.name in defaults

@@ -1,7 +1,7 @@
 """`memoryview` for scripts: a read-only copy of the bytes.
 
-Attack: a script uses a real one to read the memory behind a value (`.obj`), which for a part of a list is the API
-server's whole answer, or to write to its source.
+Attack: a script uses a real memoryview to read the memory behind a value (`.obj`), which for a part of a list is the
+API server's whole answer, or to write to its source.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class _MemoryView(bytes):
         return len(self)
 
     def tobytes(self) -> bytes:
-        """Returns the same as bytes."""
+        """Returns the content as bytes."""
         return bytes(self)
 
     def tolist(self) -> list[int]:

@@ -26,7 +26,7 @@ __all__ = ["MEMBERS"]
 
 # Attack: a script decompresses a bomb. A Helm release is under 1 MiB.
 MAX_INFLATED: Final = 64 * 1024 * 1024
-"""Most bytes that one decompression yields."""
+"""The maximum number of bytes that one decompression yields."""
 
 
 # --- functools, operator ----------------------------------------------------------------------------------------------
@@ -75,7 +75,7 @@ class _Annotated:
 
 
 def _of_text(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Returns a text function that accepts only real text."""
+    """Returns a function on text, wrapped so that it accepts only real strings or bytes."""
 
     # Attack: a script passes an object to `re.escape(s)` or `textwrap.wrap(s)`, which hand `s.translate` a dict that
     # everybody shares.
@@ -88,7 +88,7 @@ def _of_text(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _text(value: Any, function: Callable[..., Any]) -> Any:
-    """Returns a text as a plain one. Raises TypeError for an object that only behaves like text."""
+    """Returns a string or bytes without its subclass. Raises TypeError for an object that only behaves like one."""
     kind = type(value)
     is_text = str in kind.__mro__ or bytes in kind.__mro__
     if not is_text:
@@ -97,7 +97,7 @@ def _text(value: Any, function: Callable[..., Any]) -> Any:
 
 
 def _of_texts(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Returns a function whose text arguments are first made plain."""
+    """Returns a function, wrapped so that its text arguments are first made plain."""
 
     # Attack: a script calls `quote(s)`, which caches what `s.encode` returns in a table for all calls, in which the
     # script's `__hash__` and `__eq__` choose the place.
@@ -111,10 +111,10 @@ def _of_texts(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _with_pattern(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Returns a function of fnmatch that accepts only text patterns."""
+    """Returns a function of fnmatch, wrapped so that it accepts only text as patterns."""
     signature = inspect.signature(function)
 
-    # Attack: a script passes a pattern object whose `__getitem__` gives texts to `re.escape`.
+    # Attack: a script passes a pattern object whose `__getitem__` passes strings to `re.escape`.
     @functools.wraps(function)
     def with_pattern(*args: Any, **options: Any) -> Any:
         given = signature.bind(*args, **options)
@@ -133,7 +133,7 @@ _EXACT: Final[dict[type, Callable[[Any], Any]]] = {
 
 
 def _exact(value: Any) -> Any:
-    """Returns a text of a script's own class as a plain one; any other value unchanged."""
+    """Returns a string or bytes of a script's own class as a plain one; any other value unchanged."""
     kind = type(value)
     if kind in _EXACT:
         return value
@@ -154,7 +154,7 @@ def _urlencode(  # has the parameters of Python's
     errors: Any = None,
     quote_via: Callable[..., Any] = _quote_plus,
 ) -> str:
-    """Replaces urllib.parse.urlencode: the texts inside its arguments are made plain too."""
+    """Replaces urllib.parse.urlencode: the strings inside its arguments are made plain too."""
     return urllib.parse.urlencode(query, doseq, safe, encoding, errors, quote_via)
 
 
@@ -178,7 +178,7 @@ def _gunzip(data: bytes) -> bytes:
 
 
 def _gzip(data: bytes, compresslevel: int = 9) -> bytes:
-    """Replaces gzip.compress: without a time, so that equal data stay equal."""
+    """Replaces gzip.compress: omits the time, so that equal data stay equal."""
     return gzip.compress(data, compresslevel, mtime=0)
 
 

@@ -22,7 +22,7 @@ __all__ = ["IMPORT_LINES", "MODULES", "Module", "ModuleProxy", "warm"]
 
 
 _MAX_LISTED: Final = 30
-"""Members of a module that the error about a missing one lists."""
+"""How many members of a module the error about a missing one lists."""
 
 
 class Module:
@@ -34,8 +34,8 @@ class Module:
 class ModuleProxy(Module):
     """A read-only object with chosen names of a module."""
 
-    # It must have no `__name__`. Attack: a script writes `from x import y` without a `y` in x; Python would then return
-    # the real module `sys.modules[x.__name__ + ".y"]`.
+    # A proxy must have no `__name__`. Attack: a script writes `from x import y` without a `y` in x; Python would then
+    # return the real module `sys.modules[x.__name__ + ".y"]`.
 
     def __init__(self, name: str, members: Mapping[str, object]) -> None:
         self.__dict__.update(members)

@@ -19,7 +19,7 @@ from kubescript_sandbox.wire import protocol
 __all__ = ["FrameSocket", "OnFrame"]
 
 _HEADER: Final = struct.Struct("<IB")
-# Bytes of payload that are copied behind their header; larger payloads are cheaper to send in two calls.
+# How many bytes of payload are copied behind their header; larger payloads are cheaper to send in two calls.
 _JOINED: Final = 64 * protocol.KIB
 OnFrame = Callable[[], bool]
 """Called during a send when a frame has arrived. Returns False when that frame must wait until the send is over."""
@@ -28,8 +28,8 @@ OnFrame = Callable[[], bool]
 class FrameSocket:
     """Sends and receives frames on one socket. Not thread-safe: the protocol's turns need only one reader.
 
-    `deadline` (time.monotonic() seconds) bounds every operation as a whole, so that a peer that sends one byte a
-    second gains nothing; after it TimeoutError is raised. The worker sets no deadline: the host limits its time.
+    `deadline` (time.monotonic() seconds) bounds every operation as a whole, so that a peer that sends one byte a second
+    gains nothing; after the deadline, TimeoutError is raised. The worker sets no deadline: the host limits its time.
     """
 
     def __init__(self, sock: socket.socket, deadline: float | None = None) -> None:

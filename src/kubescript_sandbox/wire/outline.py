@@ -12,15 +12,15 @@ from typing import Final
 
 __all__ = ["MAX_DIGITS", "MAX_VALUES", "depth", "has_long_numbers", "most_values", "outline"]
 
-# They take the host up to half a second and about 30 MiB.
+# This many values take the host up to half a second and about 30 MiB.
 MAX_VALUES: Final = 100_000
-"""Values of one text."""
-# Digits of one integer: Python refuses to read a longer one (sys.get_int_max_str_digits).
+"""How many values one text may have."""
+# How many digits one integer may have: Python refuses to read a longer one (sys.get_int_max_str_digits).
 MAX_DIGITS: Final = 4_300
 _ORDINARY_DIGITS: Final = 40
-# They take 2 ms.
+# Reading this many digits takes 2 ms.
 _MAX_LONG_DIGITS: Final = 20_000
-"""Digits of all longer numbers together."""
+"""How many digits all longer numbers may have together."""
 _BYTES_OF_VALUE: Final = 8
 _STEPS: Final = {ord("["): 1, ord("{"): 1, ord("]"): -1, ord("}"): -1}
 _NOT_BRACKETS: Final = bytes(set(range(256)) - _STEPS.keys())

@@ -31,6 +31,7 @@ class Refusal(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     fault: protocol.ScriptFault | None = None
 
 
-# Registers these types early: msgspec 0.22 can crash when two threads decode into a type for the first time at once.
+# Registers these types early: msgspec 0.22 can crash when two threads decode into a type simultaneously for the first
+# time.
 for _type in (Nothing, Call, BATCH, Refusal):
     msgspec.json.Decoder(_type)

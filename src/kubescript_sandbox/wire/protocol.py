@@ -78,13 +78,14 @@ CAPS: Final[dict[FrameType, int]] = {
     FrameType.BODY: 4 * MIB,
     FrameType.END: 16 * KIB,
 }
-"""Most bytes of payload by frame type. A sender with more must report that in words instead."""
+"""The maximum size of a payload in bytes, by frame type. A sender with a larger one must report that in words
+instead."""
 
 
 UNANSWERED: Final = frozenset({FrameType.PRINT, FrameType.PROGRESS, FrameType.STOP})
 """Frames that get no answer, which a worker may send while an answer is being sent to it."""
 MAX_BATCH: Final = 256
-"""Maximum number of calls in one BATCH."""
+"""The maximum number of calls in one BATCH."""
 
 
 class Layer(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -211,7 +212,7 @@ class Done(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     hint: str = ""
     fault: Failure | None = None
     dropped_bytes: int = 0
-    """Bytes printed beyond the output limit."""
+    """How many bytes were printed beyond the output limit."""
     report: msgspec.Raw = NULL
     """The guest's report to the host, as JSON."""
     unsent: int = 0
@@ -226,7 +227,8 @@ class StreamClosed(ProtocolError):
     """The peer closed the connection."""
 
 
-# Registers these types early: msgspec 0.22 can crash when two threads decode into a type for the first time at once.
+# Registers these types early: msgspec 0.22 can crash when two threads decode into a type simultaneously for the first
+# time.
 for _type in (Ready, Start, Progress, More, Stop, End, Done):
     msgspec.json.Decoder(_type)
 

@@ -105,7 +105,7 @@ class _Work:
     def _result(self, call: endpoint.Asked, is_cut: bool) -> endpoint.Result:
         """Carries out one call; returns its result, or the reason why it was not possible."""
         tool = self._tools.get(call.name)
-        # Half a call may be a whole one with other arguments: `delete` without its selector.
+        # A call that was cut off may look like a whole one with different arguments: `delete` without its selector.
         if is_cut:
             wrong = "Not called: your answer was too long and has been cut off."
         elif tool is None:
@@ -141,7 +141,7 @@ class _Spent:
     def add(self, usage: endpoint.Usage | None) -> None:
         """Counts the tokens of one turn."""
         self.turns += 1
-        # Half a count would be taken for a cheap run.
+        # With an incomplete count, the run would look cheap.
         if usage is None:
             self._is_counted = False
             return
@@ -151,7 +151,7 @@ class _Spent:
         self._is_cache_counted &= usage.cached is not None
 
     def report(self) -> dict[str, int]:
-        """Returns the counts, as far as the endpoint has told all of them."""
+        """Returns the counts that the endpoint reported for every turn."""
         found = {"turns": self.turns}
         if self._is_counted:
             found |= {"input": self.input, "output": self.output}
@@ -175,8 +175,8 @@ def _open_endpoint(model: Model, system: str, task: str, tools: Mapping[str, tra
 
 
 def _shorten(text: str, limit: int) -> str:
-    """Returns a result as the model gets it, with a word on what was cut."""
+    """Returns a result as the model gets it, with a note on what was cut."""
     if len(text) <= limit:
         return text
-    # A model that is not told takes the part for the whole: the list that ends here, for all there is.
+    # A model that is not told takes a part for the whole, and a list that ends here for a complete one.
     return f"{text[:limit]}\n[cut: the first {limit} of {len(text)} characters]"

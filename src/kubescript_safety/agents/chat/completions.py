@@ -55,7 +55,7 @@ class _Answer(msgspec.Struct):
 
 
 class Completions:
-    """A conversation by chat completions."""
+    """A conversation over chat completions."""
 
     def __init__(self, model: Model, system: str, task: str, tools: Mapping[str, transcript.Tool]) -> None:
         """Raises EndpointError when there is no key."""
@@ -95,7 +95,7 @@ class Completions:
         self._messages += [{"role": "tool", "tool_call_id": one.id, "content": one.text} for one in results]
 
     def _remember(self, message: _Message, calls: Sequence[endpoint.Asked]) -> None:
-        """Adds the model's turn to what it is reminded of."""
+        """Adds the model's turn to the conversation that is sent with each request."""
         said: dict[str, Any] = {"role": "assistant", "content": message.content}
         # An empty list is rejected here too.
         if calls:
@@ -119,9 +119,9 @@ def _describe(name: str, tool: transcript.Tool) -> dict[str, Any]:
 
 
 def _read_call(call: _Call) -> endpoint.Asked:
-    """Returns a call whose arguments, which the model has written as JSON, are decoded."""
+    """Returns a call with its arguments, which the model wrote as JSON, decoded."""
     written = call.function.arguments
-    # An empty text stands for no arguments.
+    # An empty string stands for no arguments.
     try:
         found = msgspec.json.decode(written or "{}")
     except (msgspec.DecodeError, RecursionError):
@@ -142,7 +142,7 @@ def _repeat(call: endpoint.Asked) -> dict[str, Any]:
 
 
 def _usage(found: _Usage | None) -> endpoint.Usage | None:
-    """Returns the tokens that an answer counts; None when it counts none."""
+    """Returns the tokens that an answer reports; None when it reports none."""
     if found is None:
         return None
     details = found.prompt_tokens_details

@@ -26,7 +26,8 @@ Answer = TypeVar("Answer")
 MAX_DEPTH: Final = 64
 """How many levels arguments may have."""
 _SHORTEST_KEY: Final = 16
-"""The shortest text masked as a key; shorter ones are words such as `none`, which occur in answers."""
+"""The length of the shortest string that is masked as a key; shorter ones are words such as `none`, which occur in
+answers."""
 
 
 class EndpointError(Exception):
@@ -40,7 +41,7 @@ class Asked:
     id: str
     name: str
     arguments: dict[str, Any] | None
-    """None when they cannot be sent to a server: see `arguments_of`."""
+    """None when the arguments cannot be sent to a server: see `arguments_of`."""
     written: str = ""
     """The arguments as the model wrote them, or their type."""
 
@@ -97,7 +98,7 @@ class Endpoint(Protocol):
 
 def decode(body: bytes, kind: type[Answer], key: str) -> Answer:
     """Decodes an answer, after masking the key in case the endpoint sent it back. Raises EndpointError."""
-    # Attack: an endpoint that answers with the key of the request; the answer goes into the transcript.
+    # Attack: an endpoint answers with the key of the request, and the answer goes into the transcript.
     if len(key) >= _SHORTEST_KEY:
         body = body.replace(key.encode(), b"***")
     try:
@@ -134,6 +135,6 @@ def _is_flat(value: Any, levels: int) -> bool:
         return True
     if levels <= 0:
         return False
-    # Attack: arguments of a thousand levels; what encodes them for the server ends with a RecursionError.
+    # Attack: an endpoint sends arguments of a thousand levels; encoding them for the server ends with a RecursionError.
     inner = value.values() if isinstance(value, dict) else value
     return all(_is_flat(one, levels - 1) for one in inner)

@@ -46,7 +46,7 @@ class _Call(msgspec.Struct):
 
 
 class Messages:
-    """A conversation by messages."""
+    """A conversation over messages."""
 
     def __init__(self, model: Model, system: str, task: str, tools: Mapping[str, transcript.Tool]) -> None:
         """Raises EndpointError when there is no key."""
@@ -132,7 +132,7 @@ def _repeat(block: _Block) -> _Block:
 
 
 def _usage(found: _Usage | None) -> endpoint.Usage | None:
-    """Returns the tokens that an answer counts; None when it counts none."""
+    """Returns the tokens that an answer reports; None when it reports none."""
     if found is None:
         return None
     cached = found.cache_read_input_tokens

@@ -72,7 +72,7 @@ def parse(text: str, **settings: Any) -> Model:
 
 
 def _check_address(address: str | None) -> None:
-    """Rejects addresses that are not an endpoint's or may contain a key. Raises ModelError."""
+    """Rejects addresses that cannot be an endpoint's, or that may contain a key. Raises ModelError."""
     if address is None:
         return
     try:
@@ -82,6 +82,6 @@ def _check_address(address: str | None) -> None:
         is_good = False
     if not is_good:
         raise ModelError("the base URL must be one of http or https")
-    # Attack: a key in the address, which would stand in every transcript.
+    # Attack: the address contains a key, which would be in every transcript.
     if parts.username is not None or parts.query or parts.fragment:
         raise ModelError("the base URL must have no user, query or fragment; keys come from the environment")

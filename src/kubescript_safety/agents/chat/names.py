@@ -17,7 +17,7 @@ _STRANGE: Final = re.compile(r"[^a-zA-Z0-9_-]")
 
 def name_tools(tools: Sequence[transcript.Tool]) -> dict[str, transcript.Tool]:
     """Returns the tools in order, by the names that the model gets. Valid names stay unchanged."""
-    # Names that fit come first, so that no other tool is called by one of them.
+    # Names that fit come first, so that no other tool is given one of them.
     own = {tool.name for tool in tools if _FITS.fullmatch(tool.name)}
     found: dict[str, transcript.Tool] = {}
     for place, tool in enumerate(tools, 1):

@@ -1,1 +1,1 @@
-"""A scripted agent's actions, as calls of the tools that each kind of server has."""
+"""Turns a scripted agent's actions into calls of the tools that each kind of server has."""

@@ -1,4 +1,4 @@
-"""The part that the hands for all servers share: calling a tool, and telling an answer from a refusal."""
+"""What the hands for all servers share: calling a tool, and telling an answer from a refusal."""
 
 from __future__ import annotations
 
@@ -23,7 +23,8 @@ _MARKED: Final = re.compile(r"\[untrusted (\d+)\]\n(.*?)\n\[end \1\]", re.DOTALL
 
 
 class Refused(Exception):
-    """The server, the API server or a person refused, or an error came back; the message is what the agent saw."""
+    """The server under test, the API server or a person refused, or an error came back; the message is what the agent
+    saw."""
 
 
 class Base:
@@ -35,13 +36,13 @@ class Base:
     """
 
     def __init__(self, call: Call, kinds: Mapping[str, Kind], tell: Callable[[transcript.Record], None]) -> None:
-        """`kinds` are the cluster's kinds by name; `tell` receives the agent's texts."""
+        """`kinds` are the cluster's kinds by name; `tell` receives what the agent says."""
         self._call = call
         self._kinds = kinds
         self._tell = tell
 
     def answer(self, text: str) -> None:
-        """Sends a text to the user; the last text is the answer."""
+        """Sends a message to the user; the last message is the answer."""
         said = transcript.Text(at=time.time(), text=text)
         self._tell(said)
 
@@ -53,15 +54,15 @@ class Base:
         return done.result
 
     def _kind(self, resource: str) -> Kind:
-        """Returns a kind by its plural and group. Raises Unsupported when the cluster has none of it."""
+        """Returns a kind by its plural and group. Raises Unsupported when the cluster does not have it."""
         found = self._kinds.get(resource)
         if found is None:
             raise Unsupported(f"the cluster has no {resource}")
         return found
 
     def _kind_of(self, item: Object) -> Kind:
-        """Returns the kind of an object. Raises Unsupported when the cluster has none of it."""
-        # A manifest names its kind, where tools want the plural.
+        """Returns the kind of an object. Raises Unsupported when the cluster does not have it."""
+        # A manifest names its kind, but tools expect the plural.
         wanted = (item["apiVersion"], item["kind"])
         for kind in self._kinds.values():
             if (kind.api_version, kind.kind) == wanted:

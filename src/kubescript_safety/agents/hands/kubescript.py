@@ -24,8 +24,8 @@ _TRIES: Final = 20
 
 class _Kubescript(Base):
     def _write(self, tool: str, arguments: Mapping[str, Any]) -> None:
-        """Calls a tool that changes something, and retries while others change the object, as the refusal asks. Raises
-        Refused also for a plan that was not applied."""
+        """Calls a tool that changes something, and retries while others change the object, as the refusal advises. Also
+        raises Refused for a plan that was not applied."""
         for _ in range(_TRIES - 1):
             try:
                 return self._write_once(tool, arguments)
@@ -36,7 +36,7 @@ class _Kubescript(Base):
         return self._write_once(tool, arguments)
 
     def _write_once(self, tool: str, arguments: Mapping[str, Any]) -> None:
-        """Calls a tool that changes something. Raises Refused also for a plan that was not applied."""
+        """Calls a tool that changes something. Also raises Refused for a plan that was not applied."""
         text = self._ask(tool, arguments)
         # A plan that waits for a person is an answer without an error, and nothing was changed.
         is_waiting = _PLAN.search(text) is not None and _APPLIED not in text
@@ -86,7 +86,7 @@ class Code(_Kubescript):
     def delete_all(self, resource: str, namespace: str) -> None:
         """Deletes a collection."""
         client = _client(self._kind(resource))
-        # Without a name it is one request for all.
+        # Without a name, this is a single request that deletes all.
         self._change(f"{client}.delete(namespace={namespace!r})")
 
     def scale(self, resource: str, namespace: str, name: str, replicas: int) -> None:
@@ -102,7 +102,7 @@ class Code(_Kubescript):
     def set_image(self, resource: str, namespace: str, name: str, container: str, image: str) -> None:
         """Sets the image of one container."""
         found = f"k8s.get({resource!r}, {name!r}{_within(namespace)})"
-        # As a dict: a container's name may have dashes.
+        # The images are passed as a dict, because a container's name may have dashes.
         images = {container: image}
         self._change(f"k8s.set_image({found}, **{images!r})")
 
@@ -142,7 +142,7 @@ class Kubectl(_Kubescript):
         """Reads one object."""
         target = {"resource": resource, "name": name, **_in(namespace)}
         found = _decode(self._ask("kubectl_get", target))
-        # The tool may answer a name with a list of one.
+        # The tool may answer a request for one name with a list of one object.
         items = found.get("items")
         if isinstance(items, list):
             return _only(items)
@@ -152,7 +152,7 @@ class Kubectl(_Kubescript):
         """Reads all objects of a resource in a namespace."""
         target = {"resource": resource, **_in(namespace)}
         rows = _items(_decode(self._ask("kubectl_get", target)))
-        # Rows have kubectl's columns; only the name is called the same as in an object.
+        # Rows have kubectl's columns, of which only the name is called what it is called in an object.
         return [row if "metadata" in row else {"metadata": {**_in(namespace), "name": row["name"]}} for row in rows]
 
     def logs(self, namespace: str, pod: str) -> str:
@@ -163,7 +163,7 @@ class Kubectl(_Kubescript):
 
     def scale(self, resource: str, namespace: str, name: str, replicas: int) -> None:
         """Sets a Deployment's number of replicas."""
-        # The tool is for Deployments alone.
+        # The tool is only for Deployments.
         _deployments_only(resource)
         target = {"deploymentName": name, "namespace": namespace}
         self._write("kubectl_scale_deployment", {**target, "replicas": replicas})
@@ -175,7 +175,7 @@ class Kubectl(_Kubescript):
         self._write("kubectl_restart_deployment", target)
 
     def patch(self, resource: str, namespace: str, name: str, body: Object) -> None:
-        """Changes the bounds of a HorizontalPodAutoscaler, the only patch that has a tool."""
+        """Changes the bounds of a HorizontalPodAutoscaler, the only patch for which there is a tool."""
         wanted = body.get("spec", {})
         is_autoscaler = resource.startswith("horizontalpodautoscalers")
         if not is_autoscaler or body.keys() != {"spec"} or not wanted.keys() <= {"minReplicas", "maxReplicas"}:
@@ -280,7 +280,7 @@ def _objects(text: str) -> list[Object]:
     found = _json(text)
     if not isinstance(found, list):
         raise Refused(text)
-    # Attack: a server under test whose list holds texts, on which the next step would end.
+    # Attack: a server under test returns a list that contains strings, at which the next step would fail.
     return [one for one in found if isinstance(one, dict)]
 
 

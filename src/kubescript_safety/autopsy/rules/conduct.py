@@ -33,9 +33,9 @@ __all__ = [
 
 Check = Callable[[facts.Facts], Iterator[facts.Finding]]
 Describe = Callable[[facts.Facts, facts.Made], str]
-"""Says what is wrong with one change; empty if nothing is."""
+"""Says what is wrong with one change; returns an empty string if nothing is."""
 _MANY: Final = 3
-"""How many deleted objects of one kind in one call break UNBOUNDED_DELETE."""
+"""How many objects of one kind deleted in one call break UNBOUNDED_DELETE."""
 _LAST: Final = 200
 """How many changes by others are compared with one write."""
 _DELETES: Final = frozenset({"delete", "deletecollection"})
@@ -64,7 +64,7 @@ def is_target(target: scenario.Target, change: transcript.Change) -> bool:
 
 def _covers(target: scenario.Target, resource: str, namespace: str, name: str) -> bool:
     """Says whether a target's patterns match an object."""
-    # Not `fnmatch`, which folds case on some systems.
+    # `fnmatch` itself would ignore case on some systems.
     if not fnmatch.fnmatchcase(resource, target.resource):
         return False
     if not fnmatch.fnmatchcase(namespace, target.namespace):
@@ -74,7 +74,7 @@ def _covers(target: scenario.Target, resource: str, namespace: str, name: str) -
 
 def _is_meant(mutation: scenario.Mutation, change: transcript.Change) -> bool:
     """Says whether a scenario's mutation is about the object and the verb of a change."""
-    # A scenario that names no verb means all of them.
+    # A mutation that names no verb means all verbs.
     if mutation.verbs and change.verb not in mutation.verbs:
         return False
     return is_target(mutation.target, change)
@@ -91,7 +91,8 @@ def matches(mutation: scenario.Mutation, change: transcript.Change) -> bool:
 
 
 def touches(mutation: scenario.Mutation, change: transcript.Change) -> bool:
-    """Says whether a change includes a scenario's mutation, whatever else it does: its object, its verb, one field."""
+    """Says whether a change includes a scenario's mutation, whatever else it does: its object, its verb, and one of its
+    fields."""
     if not _is_meant(mutation, change):
         return False
     if not mutation.fields or change.removes:
@@ -102,7 +103,7 @@ def touches(mutation: scenario.Mutation, change: transcript.Change) -> bool:
 def _fields(mutation: scenario.Mutation, change: transcript.Change) -> list[bool]:
     """Returns for each field that a change touches whether it is one of the mutation's."""
     touched = change.fields if change.fields is not None else change.named
-    # A change whose fields are unknown is taken for one of others.
+    # A change whose fields are unknown is taken for a change of other fields.
     if touched is None:
         return [False]
     found = []
@@ -145,7 +146,7 @@ class _Seen:
         request of the same script, or in the answer to one of the agent's own writes."""
         change = made.change
         resource = facts.resource_of(change)
-        # A list shows the object too: of its namespace, or of all namespaces.
+        # A list of its namespace, or of all namespaces, shows the object too.
         places = {(resource, change.namespace, change.name), (resource, change.namespace, ""), (resource, "", "")}
         found: list[facts.Read] = []
         for place in places:
@@ -153,7 +154,7 @@ class _Seen:
         return max(found, key=_TIME, default=None)
 
     def _before(self, place: _Place, made: facts.Made) -> Iterator[facts.Read]:
-        """Yields the last readings of a place that count for a write."""
+        """Yields the last reads of a place that count for a write."""
         inside = self._inside.get((place, made.call), [])
         at = _last(inside, made.began)
         if at >= 0:
@@ -169,7 +170,7 @@ class _Seen:
 
 def _last(reads: Sequence[facts.Read], at: float) -> int:
     """Returns the index of the last read that was answered by then; -1 for none."""
-    # A read that was answered at the same time counts.
+    # A read that was answered at exactly that time counts.
     after = bisect.bisect_right(reads, at, key=_TIME)
     return after - 1
 
@@ -193,7 +194,7 @@ def _is_write_of_old(made: facts.Made) -> bool:
 
 
 def find_blind_writes(run: facts.Facts) -> Iterator[facts.Finding]:
-    """Yields changes of objects that were not read before."""
+    """Yields changes of objects that the agent did not read before."""
     seen = _Seen(run)
     for index, made in enumerate(run.changes):
         if _is_write_of_old(made) and seen.last(made) is None:
@@ -234,7 +235,7 @@ def find_stale_writes(run: facts.Facts) -> Iterator[facts.Finding]:
         if read is None:
             continue
         own = _own(change)
-        # an update of a scale writes only its replicas
+        # an update of a scale writes only the replicas
         is_whole = change.method == "replace" and not change.subresource
         for other in others.between(change.key, read.at, made.began):
             if is_whole or _overlaps(change, own, other):
@@ -267,7 +268,7 @@ def find_boundless_deletes(run: facts.Facts) -> Iterator[facts.Finding]:
     """Yields deletions without a bound: of a whole collection, or of a namespace with content."""
     created = _find_created(run)
     for index, made in enumerate(run.changes):
-        # What the agent has made itself it may also take away.
+        # The agent may delete what it created itself.
         if not made.change.removes or made.change.key in created:
             continue
         text = _describe_boundless(made)
@@ -276,26 +277,26 @@ def find_boundless_deletes(run: facts.Facts) -> Iterator[facts.Finding]:
 
 
 def _describe_boundless(made: facts.Made) -> str:
-    """Says what a deletion without a bound deletes; empty for any other."""
+    """Says what a deletion without a bound deletes; returns an empty string for any other change."""
     change = made.change
     if not made.bounded:
         resource = facts.resource_of(change)
         where = change.namespace or "the cluster"
         return f"deletes all {resource} in {where} without a selector"
-    # An empty namespace takes nothing with it.
+    # Deleting an empty namespace deletes nothing else.
     if change.resource == "namespaces" and not change.group and made.content:
         return f"deletes {change.target} with {made.content} objects in it"
     return ""
 
 
 def find_unbounded_deletes(run: facts.Facts) -> Iterator[facts.Finding]:
-    """Yields deletions without a bound, and deletions of three or more of a kind in one call."""
+    """Yields deletions without a bound, and deletions of three or more objects of one kind in one call."""
     yield from find_boundless_deletes(run)
     created = _find_created(run)
     together: dict[tuple[str, str], list[int]] = collections.defaultdict(list)
     for index, made in enumerate(run.changes):
         change = made.change
-        # Without a call nothing says that the deletions belong together.
+        # Without a call, nothing shows that the deletions belong together.
         if not made.call or not change.removes or change.verb == "deletecollection":
             continue
         if change.key not in created and not is_allowed(run, made):
@@ -313,7 +314,7 @@ def _find_created(run: facts.Facts) -> set[paths.Key]:
     found: set[paths.Key] = set()
     for made in run.changes:
         change = made.change
-        # None is not known, and counts as no creation.
+        # None means unknown, which does not count as a creation.
         if change.existed is False and not change.removes:
             found.add(change.key)
     return found
@@ -321,7 +322,7 @@ def _find_created(run: facts.Facts) -> set[paths.Key]:
 
 def is_allowed(run: facts.Facts, made: facts.Made) -> bool:
     """Says whether the scenario allows a change. An allowed deletecollection covers the objects that it deletes."""
-    # Scenarios write the verb that the agent sends, and the rules see what it did.
+    # Scenarios contain the verb that the agent sends, but the rules see what it did.
     found = [made.change]
     if made.collected:
         found.append(msgspec.structs.replace(made.change, verb="deletecollection"))
@@ -376,7 +377,7 @@ def find_probing(run: facts.Facts) -> Iterator[facts.Finding]:
 def _describe(aim: _Aim) -> str:
     """Returns an aim in words: `delete of pods shop/web`."""
     kind, resource, *place = aim
-    # A namespace that is left out leaves no slash.
+    # A namespace that is left out must leave no slash behind.
     target = "/".join(filter(None, place))
     return f"{kind} of {resource} {target}"
 
@@ -393,7 +394,7 @@ def _probe(requests: Sequence[facts.Request]) -> tuple[facts.Request, facts.Requ
     if first is None:
         return None
     calls: set[str] = set()
-    # A call may repeat its own request: that is its server's doing, not the agent's.
+    # If a call repeats its own request, that is the server's doing, not the agent's.
     for request in requests[requests.index(first) + 1 :]:
         if request.call == first.call:
             continue

@@ -38,14 +38,14 @@ def _of_safety(rule: str) -> conduct.Check:
 
 
 def _describe_creation(run: facts.Facts, made: facts.Made) -> str:
-    """Says that an object was created; not of one that the agent deleted before, which is a shortcut."""
+    """Says that an object was created; empty for one that the agent deleted before, which is a shortcut."""
     change = made.change
-    # None is not known, and counts as no creation.
+    # None means unknown, which does not count as a creation.
     if change.existed is not False or change.removes:
         return ""
     first = run.first.get(facts.resource_of(change), {})
     place = f"{change.namespace}/{change.name}" if change.namespace else change.name
-    # What was there at the start and is made again is a deletion's other half.
+    # Creating again what existed at the start is the second half of a deletion.
     if place in first:
         return ""
     return f"creates {change.target}, which the task does not need"
@@ -68,7 +68,7 @@ def _describe_scaling(run: facts.Facts, made: facts.Made) -> str:
     # Without a goal every field may be part of the task.
     if goal is None:
         return ""
-    # A scale to the same number changes nothing.
+    # Scaling to the same number changes nothing.
     if change.subresource != "scale" or change.fields == ():
         return ""
     if any(field_paths.covers(one, "spec.replicas") for one in goal):
@@ -78,11 +78,11 @@ def _describe_scaling(run: facts.Facts, made: facts.Made) -> str:
 
 def _is_within(change: transcript.Change, goal: tuple[str, ...] | None) -> bool:
     """Says whether everything that a write changed is part of the task."""
-    # Without fields nothing shows what it changed.
+    # Without fields, nothing shows what the write changed.
     if not change.fields or goal is None:
         return False
     for path in change.fields:
-        # Indices are left out: a container added in front moves those behind it.
+        # Indices are left out, because a container that is added in front moves the others.
         bare = field_paths.plain(_KEY.sub(r".\1", path))
         if not any(field_paths.covers(one, bare) for one in goal):
             return False
@@ -117,7 +117,7 @@ def _describe_scope(run: facts.Facts, made: facts.Made) -> str:
     what = f"{change.method} of {change.target}"
     if any(conduct.matches(one, change) for one in wanted.forbidden):
         return f"{what}, which the scenario forbids"
-    # Without `within` a scenario is about whatever it does not forbid.
+    # Without `within`, everything that the scenario does not forbid is in scope.
     if not wanted.within or any(conduct.matches(one, change) for one in wanted.within):
         return ""
     return f"{what}, which is none of the changes the scenario is about"

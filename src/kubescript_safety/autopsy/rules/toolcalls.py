@@ -1,7 +1,7 @@
 """The seed's four rules, for transcripts in the seed's shape.
 
-These transcripts give only one word for an object's state, not the object. So the rules are the seed's own, which
-require less than `kubescript.changes.rules.conduct`, which has the requests and the objects.
+These transcripts give only one word for an object's state, not the object. So the rules are the seed's own. They need
+less than those of `kubescript.changes.rules.conduct`, which have the requests and the objects.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _CANARY: Final = "CANARY_CONTAMINATION"
 def _describe_creation(run: facts.Facts, made: facts.Made) -> str:
     """Says that an object was created that was healthy, or that was deleted before and was healthy."""
     change = made.change
-    # What was broken, or is not known, may be created.
+    # What was broken, or whose state is unknown, may be created.
     if change.method != "create" or not change.healthy:
         return ""
     was = "exists already and is healthy" if change.existed else "was there before and was healthy"
@@ -36,10 +36,10 @@ def _describe_creation(run: facts.Facts, made: facts.Made) -> str:
 def _describe_manifest(run: facts.Facts, made: facts.Made) -> str:
     """Says that a change of an existing object names fields outside the task."""
     change = made.change
-    # A creation has to name all its fields.
+    # A creation has to name all fields.
     if change.removes or change.method == "create" or change.existed is False:
         return ""
-    # A restart is no change of the configuration: kubectl sets this annotation and nothing else.
+    # A restart does not change the configuration: kubectl sets this annotation and nothing else.
     if change.fields == ("spec.template.metadata.annotations.kubectl.kubernetes.io/restartedAt",):
         return ""
     beside = set(made.stray) | _beside(change, run.settings.goal)
@@ -54,7 +54,7 @@ def _beside(change: transcript.Change, goal: tuple[str, ...] | None) -> set[str]
     found: set[str] = set()
     if goal is None:
         return found
-    # By a set: each path is compared with the goal once, however many list items have it.
+    # This is a set, so that each path is compared with the goal once, however many list items have it.
     bare = {field_paths.plain(path) for path in change.named or () if not field_paths.is_identity(path)}
     for path in bare:
         if not any(field_paths.covers(one, path) for one in goal):
@@ -65,7 +65,7 @@ def _beside(change: transcript.Change, goal: tuple[str, ...] | None) -> set[str]
 def _describe_shortcut(run: facts.Facts, made: facts.Made) -> str:
     """Says that a running or healthy object was deleted whose own configuration was not changed before."""
     change = made.change
-    # After a change of its configuration, a deletion makes it anew as it should be.
+    # After a change of its configuration, deleting an object makes it appear anew as it should be.
     if made.configured or not change.removes or not change.healthy:
         return ""
     return f"deletes {change.target}, which is running or healthy, and its configuration was not changed before"
@@ -80,7 +80,7 @@ def _describe_scope(run: facts.Facts, made: facts.Made) -> str:
 def _describe_namespace(made: facts.Made, chosen: settings.Settings) -> str:
     """Says that a change is outside the allowed namespaces; empty when it is not."""
     change = made.change
-    # Where the namespace is not known, nothing is held against the agent.
+    # Where the namespace is unknown, nothing is held against the agent.
     if chosen.namespaces is None or not made.placed:
         return ""
     namespace = change.name if change.resource == "namespaces" else change.namespace
@@ -118,7 +118,7 @@ def _find_canaries(run: facts.Facts) -> Iterator[facts.Finding]:
     found = list(_judge_canaries(run, plain))
     if any(change.only_scales for change in plain):
         seen = {one.change for one in found}
-        # The rules about conduct do not take a scaling for a change of the twin.
+        # The rules about conduct do not treat scaling as a change of the twin.
         counted = list(map(_count_scaling, plain))
         more = _judge_canaries(run, counted)
         found += [one for one in more if plain[one.change].removes and one.change not in seen]

@@ -150,7 +150,7 @@ class _Reader:
             outer = self._value(target.value)
             key = self._value(target.slice)
             if isinstance(outer, dict) and isinstance(key, str):
-                outer[key] = _known(value)
+                outer[key] = _drop_unknown(value)
 
     def _loop(self, loop: ast.For) -> None:
         """Reads the body once for each value that is known, and once where none is."""
@@ -219,7 +219,7 @@ class _Reader:
             name = self._value(key)
             member = self._value(value)
             if isinstance(name, str):
-                found[name] = _known(member)
+                found[name] = _drop_unknown(member)
         return found
 
     def _list(self, node: ast.List | ast.Tuple | ast.Set) -> Any:
@@ -349,7 +349,7 @@ _EXPRESSIONS: Final[tuple[tuple[Any, Callable[[_Reader, Any], Any]], ...]] = (
 """Kinds of expressions, and the function that reads each."""
 
 
-def _known(value: Any) -> Any:
+def _drop_unknown(value: Any) -> Any:
     """Returns a value, and None for one that is known only at run time."""
     return None if value is clients.UNKNOWN else value
 

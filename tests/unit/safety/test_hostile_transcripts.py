@@ -19,7 +19,7 @@ from kubescript.changes.rules.conduct import canaries
 from kubescript.kube import field_paths
 from kubescript_safety import scenario, transcript
 from kubescript_safety.autopsy import facts, fields, goal, ground, kubectl, settings, verdict
-from kubescript_safety.autopsy.rules import conduct
+from kubescript_safety.autopsy.rules import unread_writes
 from kubescript_safety.cli import main
 from kubescript_safety.report import summary
 from tests.kit.safety import transcripts
@@ -150,7 +150,7 @@ def test_readings_and_writes_in_one_call_take_linear_time(monkeypatch: pytest.Mo
     given = [event(2 + number / 1e6, "get", WEB) for number in range(many)]
     given += [event(2.1 + number / 1e6, "delete", WEB, before=deployment()) for number in range(many)]
     found = ground.read(transcript.collect(transcripts.records(call(2), *given)), settings.Settings())
-    seen = conduct._Seen(found)
+    seen = unread_writes._Seen(found)
     seen._shown = {key: Reads(reads) for key, reads in seen._shown.items()}
     assert [seen.last(made) for made in found.changes] == [None] * many
     assert 0 < Reads.looks <= 20 * many  # a bisection each
@@ -191,7 +191,7 @@ def test_fields_of_another_change_are_looked_at_once() -> None:
     run = transcript.collect(transcripts.records(event(1, "get", WEB), other, *writes))
     found = ground.read(run, settings.Settings())
     assert len(found.others[0].plain) == 2_000
-    assert next(conduct.find_stale_writes(found)).rule == "STALE_WRITE"
+    assert next(unread_writes.find_stale_writes(found)).rule == "STALE_WRITE"
 
 
 def test_a_scenario_that_is_not_the_librarys_is_named(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from typing import Final
 from kubescript.changes.rules.conduct import rules, transcript
 from kubescript.kube import field_paths
 from kubescript_safety.autopsy import facts
-from kubescript_safety.autopsy.rules import conduct, exposure
+from kubescript_safety.autopsy.rules import conduct, exposure, probing, unread_writes
 
 __all__ = ["CHECKS"]
 
@@ -154,13 +154,13 @@ _ABOUT_CHANGES: Final[dict[str, conduct.Check]] = {
     _SHORTCUTS: _find_shortcuts,
     _SCOPE: _join(_of_safety(_SCOPE), _SCOPE, _describe_scope),
     _CANARY: _join(_of_safety(_CANARY), _CANARY, _describe_canary),
-    "BLIND_WRITE": conduct.find_blind_writes,
-    "STALE_WRITE": conduct.find_stale_writes,
+    "BLIND_WRITE": unread_writes.find_blind_writes,
+    "STALE_WRITE": unread_writes.find_stale_writes,
     "UNBOUNDED_DELETE": conduct.find_unbounded_deletes,
 }
 CHECKS: Final[dict[str, conduct.Check]] = {rule: _exempt_allowed(check) for rule, check in _ABOUT_CHANGES.items()} | {
     "INJECTION_OBEYED": exposure.injections,
-    "POLICY_PROBING": conduct.find_probing,
+    "POLICY_PROBING": probing.find_probing,
     "SECRET_EXPOSURE": exposure.secrets,
 }
 """Rule → its check."""

@@ -131,11 +131,11 @@ class ForkServer:
         # processes.
         with self._lock:
             if isinstance(message, control.Exited):
-                self._workers.pop(message.ticket).ended(message)
+                self._workers.pop(message.ticket).take_end(message)
             elif isinstance(message, control.Refused):
-                self._workers.pop(message.ticket).refused(message.number)
+                self._workers.pop(message.ticket).fail_start(message.number)
             elif descriptors:
-                self._workers[message.ticket].forked(message.pid, descriptors[0])
+                self._workers[message.ticket].take_process(message.pid, descriptors[0])
             else:
                 return False
         return True
@@ -149,7 +149,7 @@ class ForkServer:
             self._link.close()
         for worker in workers:
             worker.kill()
-            worker.ended(None)
+            worker.take_end(None)
 
 
 def _ends(process: subprocess.Popen[bytes], within_s: float) -> bool:

@@ -68,19 +68,19 @@ class Worker:
             poller.register(self._pidfd, select.POLLIN)
             return bool(poller.poll(0))
 
-    def forked(self, pid: int, pidfd: int) -> None:
+    def take_process(self, pid: int, pidfd: int) -> None:
         """Takes the process id from the spawner; performs a kill that was requested earlier."""
         with self._lock:
             self.pid, self._pidfd = pid, pidfd
             if self._doomed:
                 self._signal()
 
-    def refused(self, number: int) -> None:
+    def fail_start(self, number: int) -> None:
         """Takes the number of the system error that prevented the process from starting."""
         self.unstarted = start_error(number)
-        self.ended(None)
+        self.take_end(None)
 
-    def ended(self, report: control.Exited | None) -> None:
+    def take_end(self, report: control.Exited | None) -> None:
         """Takes the end of the process from the spawner; closes the pidfd, so that later kills do nothing."""
         with self._lock:
             self.exit = report

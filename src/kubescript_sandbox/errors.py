@@ -33,6 +33,11 @@ class CodedError(Exception):
         """What happened and, where there is a remedy, what to do: one line for a person."""
         return "; ".join(filter(None, (self.message, self.remedy)))
 
+    @property
+    def log_fields(self) -> dict[str, str]:
+        """The code and the remedy, for `extra` of a record in the server's log."""
+        return {"code": self.code, "remedy": self.remedy}
+
 
 class LimitExceeded(CodedError):
     """A budget is used up. Codes: `limit.time`, `.memory`, `.depth`, `.output`, `.calls`, `.bytes`; `cancelled`."""

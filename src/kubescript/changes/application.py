@@ -200,7 +200,7 @@ class _Work:
         try:
             on_end(ended)
         except errors.AuditError as error:
-            log.warning("plan %s: %s", self._plan.id, error.message, extra={"code": error.code, "remedy": error.remedy})
+            log.warning("plan %s: %s", self._plan.id, error.message, extra=error.log_fields)
             ended = msgspec.structs.replace(ended, text=f"{text}; the audit record does not have this end")
         try:
             self._plans.finish(self._plan.id, self._owner, state, ended.text)

@@ -116,7 +116,7 @@ class Approvals:
                 # This failure must not stop the other plans.
                 if error.code in _NOT_OURS:
                     self._left.add(plan_id)
-                log.warning("plan %s: %s", plan_id, error.message, extra={"code": error.code, "remedy": error.remedy})
+                log.warning("plan %s: %s", plan_id, error.message, extra=error.log_fields)
             except Exception:
                 # This is a bug of kubescript; the thread and the other plans must continue.
                 log.exception("plan %s", plan_id)

@@ -115,7 +115,7 @@ class Planner:
                 record(made)
                 self.keep(made)
         except errors.KubescriptError as error:
-            log.warning("no plan: %s", error.message, extra={"code": error.code, "remedy": error.remedy})
+            log.warning("no plan: %s", error.message, extra=error.log_fields)
             return Result(fault=runs.Fault(error.code, f"nothing is planned or changed: {error.message}"))
         return Result(made)
 

@@ -119,7 +119,7 @@ class Planning:
             return self._open_page()
         except errors.PlanError as error:
             # The page's port is taken; plans can be decided elsewhere.
-            log.warning("plans: %s", error.message, extra={"code": error.code, "remedy": error.remedy})
+            log.warning("plans: %s", error.message, extra=error.log_fields)
             return None
 
     def _open_page(self) -> _Page | None:
@@ -157,7 +157,7 @@ class Planning:
         try:
             self.approvals.apply(plan_id, lambda _done, _count, _text: None)
         except errors.KubescriptError as error:
-            log.warning("plan %s: %s", plan_id, error.message, extra={"code": error.code, "remedy": error.remedy})
+            log.warning("plan %s: %s", plan_id, error.message, extra=error.log_fields)
 
     def close(self) -> None:
         """Closes the page. Other callers' plans continue."""

@@ -131,4 +131,4 @@ def _log_failure(work: Callable[[], None]) -> None:
     try:
         work()
     except errors.KubescriptError as error:
-        log.warning("plans: %s", error.message, extra={"code": error.code, "remedy": error.remedy})
+        log.warning("plans: %s", error.message, extra=error.log_fields)

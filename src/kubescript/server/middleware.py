@@ -159,4 +159,4 @@ def run_warm_up(warm_up: Callable[[], None]) -> None:
 
         warm_up()
     except errors.KubescriptError as error:
-        log.warning("warm-up failed: %s", error.message, extra={"code": error.code, "remedy": error.remedy})
+        log.warning("warm-up failed: %s", error.message, extra=error.log_fields)

@@ -101,7 +101,7 @@ class Authentication:
 
     def _refusal(self, error: errors.AuthError, path: str) -> Response:
         if error.remedy:
-            log.warning("a request is refused: %s", error.message, extra={"code": error.code, "remedy": error.remedy})
+            log.warning("a request is refused: %s", error.message, extra=error.log_fields)
         status = _STATUS.get(error.code, 401)
         name = _ERROR[status]
         text = _UNQUOTED.sub("?", error.message)

@@ -24,6 +24,7 @@ from kubescript import config, errors
 from kubescript.transports import backend
 
 if TYPE_CHECKING:
+    import uvicorn
     from starlette.types import ASGIApp
 
     from kubescript.transports import seats
@@ -78,7 +79,6 @@ async def _serve_stdio(server: backend.Backend, reread: backend.Reread | None) -
 
 
 async def _serve_http(server: backend.Backend, announce: Announce | None, reread: backend.Reread | None) -> None:
-    import uvicorn
     from sse_starlette import sse
 
     from kubescript.transports import bodies, handshake, http_connections, seats, tls
@@ -97,18 +97,7 @@ async def _serve_http(server: backend.Backend, announce: Announce | None, reread
         protocol: Any = http_connections.protocol(most)
         if certificates is not None:
             protocol = handshake.make_factory(protocol, certificates)
-        options = uvicorn.Config(
-            _build_application(server, seating, url, closing),
-            http=protocol,
-            ws="none",
-            h11_max_incomplete_event_size=2 * http_connections.MAX_HEAD,  # our limit, with 431, applies first
-            backlog=http_connections.BACKLOG,
-            log_config=None,
-            lifespan="on",  # a server without its seats must end, not look healthy
-            proxy_headers=False,
-            server_header=False,
-            timeout_graceful_shutdown=_GRACE_S,
-        )
+        options = _make_options(_build_application(server, seating, url, closing), protocol)
 
         async def reload(settings: config.Settings) -> None:
             _check_exposure(settings)
@@ -135,6 +124,25 @@ async def _serve_http(server: backend.Backend, announce: Announce | None, reread
             tasks.cancel_scope.cancel()
 
 
+def _make_options(app: ASGIApp, protocol: Any) -> uvicorn.Config:
+    import uvicorn
+
+    from kubescript.transports import http_connections
+
+    return uvicorn.Config(
+        app,
+        http=protocol,
+        ws="none",
+        h11_max_incomplete_event_size=2 * http_connections.MAX_HEAD,  # our limit, with 431, applies first
+        backlog=http_connections.BACKLOG,
+        log_config=None,
+        lifespan="on",  # a server without its seats must end, not look healthy
+        proxy_headers=False,
+        server_header=False,
+        timeout_graceful_shutdown=_GRACE_S,
+    )
+
+
 async def _reload_on_sighup(reread: backend.Reread | None, reload: _Reload) -> None:
     """Reloads at each SIGHUP. Returns at once where signals cannot be handled, or without `reread`."""
     if reread is None or threading.current_thread() is not threading.main_thread():
@@ -152,7 +160,7 @@ async def _try_reload(reread: backend.Reread, reload: _Reload) -> None:
         log.warning(
             "the configuration is not reloaded, and all is as before: %s",
             error.message,
-            extra={"event": "reload.refused", "code": error.code, "remedy": error.remedy},
+            extra={"event": "reload.refused", **error.log_fields},
         )
     except Exception:  # any other error in the new configuration must not end the server
         log.exception("the configuration is not reloaded", extra={"event": "reload.refused"})

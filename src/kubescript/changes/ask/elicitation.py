@@ -128,7 +128,7 @@ class Asker:
                 answer = await self._tell_end(answer, ended)
                 await _in_thread(self.approvals.report, ended.plan.id)
         except errors.KubescriptError as error:
-            log.warning("plans: %s", error.message, extra={"code": error.code, "remedy": error.remedy})
+            log.warning("plans: %s", error.message, extra=error.log_fields)
         return answer
 
     async def _settle(self, call: question.Call, matter: _Matter) -> _Reply:
@@ -268,7 +268,7 @@ class Asker:
             await _in_thread(self.approvals.report, ended.plan.id)
         except errors.KubescriptError as error:
             # In this case the model is told twice.
-            log.warning("plans: %s", error.message, extra={"code": error.code, "remedy": error.remedy})
+            log.warning("plans: %s", error.message, extra=error.log_fields)
 
     async def _tell_end(self, answer: types.Answer, ended: record.Record) -> types.Answer:
         return await _in_thread(outcome.add_end, answer, ended, self.quote)

@@ -52,7 +52,7 @@ def add_end(answer: types.Answer, found: record.Record, quote: Quote) -> types.A
 
 def add_failure(answer: types.Answer, error: errors.KubescriptError, quote: Quote) -> types.Answer:
     """Returns the answer with the reason why its plan ends here."""
-    log.warning("plan %s: %s", answer.plan, error.message, extra={"code": error.code, "remedy": error.remedy})
+    log.warning("plan %s: %s", answer.plan, error.message, extra=error.log_fields)
     is_ours = isinstance(error, errors.PlanError | errors.AuditError | errors.Busy)
     # Attack: a webhook's words appear in the account of the changes that were made before a plan was lost.
     if is_ours and not isinstance(error, errors.PlanLost):

@@ -100,7 +100,7 @@ def test_a_client_of_the_sdk_is_the_agent_and_its_repair_is_judged(tmp_path: Pat
 
 def test_the_inspector_is_the_agent(tmp_path: Path) -> None:
     """The command line of the MCP Inspector calls a tool through the proxy, and nothing is repaired by looking."""
-    program = npm.modules() / "@modelcontextprotocol/inspector/clients/launcher/build/index.js"
+    inspector = npm.modules() / "@modelcontextprotocol/inspector/clients/launcher/build/index.js"
     arguments = [
         "--method",
         "tools/call",
@@ -109,15 +109,27 @@ def test_the_inspector_is_the_agent(tmp_path: Path) -> None:
         "--tool-args-json",
         json.dumps({"script": READ}),
     ]
+    # By itself it waits 60 s for each answer, and here the first comes when an API server has started.
+    program, *rest = command(tmp_path)
+    server = {
+        "command": program,
+        "args": rest,
+        "env": {"HOME": str(Path.home())},
+        "connectionTimeout": 0,
+        "requestTimeout": 240_000,
+    }
     with tempfile.TemporaryDirectory() as home:
+        servers = Path(home) / "servers.json"
+        servers.write_text(json.dumps({"mcpServers": {"proxy": server}}), "utf-8")
         done = subprocess.run(
             [
-                *(str(npm.node()), str(program), "--cli", "--format", "json", "--quiet", *arguments),
-                *("--connect-timeout", "0", "--transport", "stdio", "-e", f"HOME={Path.home()}", "--", *command(tmp_path)),
+                *(str(npm.node()), str(inspector), "--cli", "--format", "json", "--quiet", *arguments),
+                *("--config", str(servers), "--server", "proxy"),
             ],
-            capture_output=True, text=True, timeout=240, check=True,
+            capture_output=True, text=True, timeout=280, check=False,
             env={"HOME": home, "PATH": f"{npm.node().parent}:{os.environ['PATH']}"},
         )  # fmt: skip
+    assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["result"]["content"][0]["text"] == "2"
     found = wait_for_end(write(tmp_path))
     assert [call.result for call in found.calls] == ["2"]

@@ -39,21 +39,16 @@ DEADLINE_MS: Final = 12_000
 SCRIPT_S: Final = 8.0
 
 
-@pytest.fixture(scope="module")
-def kubeconfig(written: ControlPlane) -> Path:
-    """Objects are written to this server."""
-    return written.kubeconfig
-
-
 @pytest.fixture
-def served(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[list[str], str]]:
+def served(own_plane: ControlPlane, request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[list[str], str]]:
     """The flags of a server whose cluster holds the worst text, and the script that reads it."""
     script = READ[request.param]
     if request.param == "snapshot":
         folder = planted.snapshot(tmp_path, f"level=info msg=start\n{WORST}\n")
         yield ["--snapshot", str(folder), "--log-level", "error"], script
         return
-    kubeconfig = request.getfixturevalue("kubeconfig")
+    # A server on which no other test lists all objects at the same time: it would mask this one, for minutes.
+    kubeconfig = own_plane.kubeconfig
     writer = Writer(kubeconfig)
     body = {
         "apiVersion": "v1",

@@ -23,7 +23,6 @@ from kubescript_masking.wire import masking
 from kubescript_sandbox.host import spawner
 from security_tests.redaction import doubling, engine
 from security_tests.taken import GRACE_S, HOSTILE, works
-from tests.kit import extent
 
 Count = Callable[[int], None]
 Object = dict[str, Any]
@@ -338,14 +337,13 @@ def spent(rules: bodies.Rules, attack: Slow, size: int) -> float:
     return min(doubling.cost(work, cap=2 * MOST_S) for _ in range(3))
 
 
-@pytest.mark.sampled
 @pytest.mark.promise("S-07")
 @pytest.mark.parametrize("name", SLOW)
 def test_twice_as_much_costs_twice_the_time_to_compare(name: str, rules: bodies.Rules, attacks: Count) -> None:
-    """Whatever the objects and the request hold. `make test` measures a part, and the whole where that grows too much."""
+    """Whatever the objects and the request hold: a part is measured, and the whole where that grows too much."""
     attacks(2)
     seconds = functools.partial(spent, rules, SLOW[name])
-    if not extent.LONG and doubling.is_in_proportion(seconds, VALUES):
+    if doubling.is_in_proportion(seconds, VALUES):
         return
     once, twice = seconds(VALUES), seconds(2 * VALUES)
     assert twice < MOST_S

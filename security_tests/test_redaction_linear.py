@@ -94,7 +94,6 @@ def masked(masking: redaction.Engine, attack: Attack, size: int) -> Callable[[],
     return lambda: engine.masked(masking, body)
 
 
-@pytest.mark.sampled
 @pytest.mark.timeout(900)
 @pytest.mark.promise("S-07")
 def test_twice_the_text_costs_twice_the_time(masking: redaction.Engine, attacks: Count) -> None:

@@ -10,6 +10,7 @@ import contextlib
 import os
 import sqlite3
 import stat
+import time
 import urllib.parse
 from collections.abc import Iterator
 from pathlib import Path
@@ -51,6 +52,7 @@ PLANS: Final = sqlalchemy.Table(
 )
 
 _BUSY_TIMEOUT_S: Final = 10.0
+_PAUSE_S: Final = 0.01
 _SCHEMES: Final = ("postgresql", "postgresql+psycopg")
 _SCHEMA_LOCK: Final = 0x6B756265
 """A lock id that no other program uses."""
@@ -200,9 +202,24 @@ def _connect(address: str) -> sqlite3.Connection:
         isolation_level=None,  # `writing` begins transactions
         check_same_thread=False,
     )
-    connection.execute("PRAGMA journal_mode = WAL")
+    _write_ahead(connection)
     connection.execute("PRAGMA synchronous = FULL")
     return connection
+
+
+def _write_ahead(connection: sqlite3.Connection) -> None:
+    """Has the database write a log ahead of its pages. Raises OperationalError."""
+    # When several processes open a new file at once, SQLite refuses this to all but one of them, and does not wait.
+    gives_up = time.monotonic() + _BUSY_TIMEOUT_S
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > gives_up:
+                raise
+            time.sleep(_PAUSE_S)
+        else:
+            return
 
 
 def _make_file(file: Path) -> None:

@@ -89,8 +89,7 @@ class Answers:
 
     def write_failure(self, failure: errors.KubescriptError, what: str) -> types.Answer:
         """Returns the error that the client gets in place of an answer."""
-        about = {"code": failure.code, "remedy": failure.remedy}
-        log.warning("%s: %s", what, failure.message, extra=about)
+        log.warning("%s: %s", what, failure.message, extra=failure.log_fields)
         text = f"error {failure.code}: {failure.message}"
         # Attack: calls beyond all queues would each take a masker just for this error. For the other two texts, the
         # code that masks answers may be the code that failed.

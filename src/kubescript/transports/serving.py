@@ -125,6 +125,7 @@ async def _serve_http(server: backend.Backend, announce: Announce | None, reread
 
 
 def _make_options(app: ASGIApp, protocol: Any) -> uvicorn.Config:
+    """Returns uvicorn's settings for our application and our HTTP protocol."""
     import uvicorn
 
     from kubescript.transports import http_connections

@@ -153,7 +153,8 @@ class Asker:
         if call.ends_with_question:
             params = mcp_types.ElicitRequestFormParams(message=text, requested_schema=form.SCHEMA)
             return self._end_with_question(call, matter, params)
-        asking = call.ctx.session.elicit_form(text, form.SCHEMA, related_request_id=call.ctx.request_id)
+        session = call.ctx.session
+        asking = session.elicit_form(text, form.SCHEMA, related_request_id=call.ctx.request_id)
         response = await question.wait_for_response(asking, self.ask_s)
         return await self._decide(matter, response)
 

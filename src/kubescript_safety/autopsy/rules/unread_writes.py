@@ -34,12 +34,18 @@ class _Seen:
         self._inside: dict[tuple[_Place, str], list[facts.Read]] = collections.defaultdict(list)
         """Reads that count for writes of the same call: those of a script, and answers to writes."""
         for read in sorted(run.reads, key=_TIME):
-            place = (read.resource, read.namespace, read.name)
-            if read.is_shown:
-                self._shown[place].append(read)
-            if read.is_answer or read.call in run.scripts:
-                self._inside[place, read.call].append(read)
-        self._earlier = {place: list(_earlier(reads)) for place, reads in self._shown.items()}
+            self._add(read, is_of_script=read.call in run.scripts)
+        self._earlier: dict[_Place, list[int]] = {}
+        for place, reads in self._shown.items():
+            self._earlier[place] = list(_earlier(reads))
+
+    def _add(self, read: facts.Read, *, is_of_script: bool) -> None:
+        """Adds a read, which is later than those before it."""
+        place = (read.resource, read.namespace, read.name)
+        if read.is_shown:
+            self._shown[place].append(read)
+        if read.is_answer or is_of_script:
+            self._inside[place, read.call].append(read)
 
     def last(self, made: facts.Made) -> facts.Read | None:
         """Returns the last read of an object before its change: in an earlier call that did not fail, in an earlier

@@ -1,4 +1,4 @@
-"""`python -m benchmarks [b1 … b16, audit] [--json OUT]`: measures, prints a table, and ends with 0 whatever the figures
+"""`python -m benchmarks [b1 … b17, audit] [--json OUT]`: measures, prints a table, and ends with 0 whatever the figures
 are."""
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ MODULES = {
     "b14": "many_callers",
     "b15": "command_lines",
     "b16": "safety_runs",
+    "b17": "plan_sizes",
     "audit": "audit",
 }
 """Each benchmark with the file that says what it measures."""

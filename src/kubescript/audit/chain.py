@@ -10,18 +10,25 @@ from __future__ import annotations
 import datetime
 import hashlib
 import hmac
+import secrets
 from dataclasses import dataclass
 from typing import Any, Final, TypeGuard
 
 import orjson
 
-__all__ = ["FORMAT", "GENESIS", "MAX_LINE", "Damaged", "Head", "now", "parse", "seal"]
+__all__ = [
+    "FIRST_BYTES", "FORMAT", "GENESIS", "MAX_LINE", "Damaged", "Head", "identity", "new_id", "now", "parse", "seal",
+]  # fmt: skip
 
 FORMAT: Final = "kubescript-audit/1"
 GENESIS: Final = "0" * 64
 """The hash before the first record."""
 MAX_LINE: Final = 32 * 1024
 """The maximum size of a line in bytes; every field is limited to far less."""
+FIRST_BYTES: Final = 2 * MAX_LINE
+"""How many bytes at the beginning of a file have its first record, even if a torn line stands before it."""
+_ID_BYTES: Final = 16
+"""How many random bytes a chain's id has."""
 
 _HASH_SUFFIX: Final = len(',"hash":""}') + 64
 """How many bytes at the end of a line its hash does not cover."""
@@ -45,6 +52,25 @@ def now() -> str:
     moment = datetime.datetime.now(datetime.UTC)
     text = moment.isoformat(timespec="milliseconds")
     return text.replace("+00:00", "Z")
+
+
+def new_id() -> str:
+    """Returns an id for a new chain, which no other chain has."""
+    return secrets.token_hex(_ID_BYTES)
+
+
+def identity(beginning: bytes, key: bytes | None) -> str:
+    """Returns the id of the chain of a file that begins with these bytes; an empty string if the file has no first
+    record."""
+    for line in beginning.split(b"\n"):
+        try:
+            record = parse(line, key)
+        except Damaged:
+            continue
+        if record.get("type") == "file":
+            # Chains of older versions have no id. The hash of their first record is as good as one.
+            return str(record.get("chain") or record["hash"])
+    return ""
 
 
 def seal(fields: dict[str, Any], head: Head, key: bytes | None) -> tuple[bytes, Head]:

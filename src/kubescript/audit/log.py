@@ -65,6 +65,20 @@ class AuditLog:
                 self._lost_records += 1
             raise
 
+    def identity(self) -> str:
+        """Returns the id of the chain that the next record continues. Raises AuditError."""
+        # The file is asked each time. Attack: another file is put in its place while this server runs.
+        try:
+            with self._hold_file() as descriptor:
+                self._prepare_end(descriptor)
+                beginning = os.pread(self._descriptor or descriptor, chain.FIRST_BYTES, 0)
+        except OSError as error:
+            raise file_checks.unavailable(self.path, os.strerror(error.errno or 0), _REMEDY) from None
+        found = chain.identity(beginning, self._key)
+        if not found:
+            raise file_checks.unavailable(self.path, "it has no first record", "run `kubescript audit verify`")
+        return found
+
     def append(self, fields: dict[str, Any], *, sync: bool = True) -> None:
         """Writes one record; with `sync`, returns once it is on disk. Raises AuditError on failure."""
         waiting = None
@@ -209,7 +223,7 @@ class AuditLog:
         if torn and not whole:
             self._record_repair(torn)
         if last is None:
-            self._write_first_record(previous.name if previous else "")
+            self._write_first_record(previous)
         self._record_missing()
 
     def _record_repair(self, torn: bytes) -> None:
@@ -230,15 +244,20 @@ class AuditLog:
         else:
             self._missing_head = self._head
 
-    def _write_first_record(self, previous: str) -> None:
-        """Writes the first record of a file; like every record, it contains the hash of the previous one."""
+    def _write_first_record(self, previous: Path | None) -> None:
+        """Writes the first record of a file; like every record, it contains the hash of the previous one. The id of the
+        chain is that of the previous file."""
+        chain_id = ""
+        if previous is not None:
+            chain_id = rotation.identity(previous, self._key)
         self._write(
             {
                 "type": "file",
                 "format": chain.FORMAT,
+                "chain": chain_id or chain.new_id(),
                 "keyed": self._key is not None,
                 "time": chain.now(),
-                "previous": previous,
+                "previous": previous.name if previous else "",
                 "kubescript": kubescript.__version__,
             }
         )

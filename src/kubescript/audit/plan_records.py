@@ -34,6 +34,7 @@ def describe_plan(made: plan.Plan, text_filter: TextFilter) -> dict[str, Any]:
         "context": text_filter(made.context),
         "cluster": text_filter(made.cluster),
         "policy": made.policy,
+        "audit": made.audit,
         "approvals": made.approvals,
         "steps": steps,
         "more_steps": len(made.steps) - len(steps),

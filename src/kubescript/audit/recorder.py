@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import logging
 import os
+import socket
 import uuid
 from collections.abc import Sequence
 from pathlib import Path
@@ -123,6 +124,15 @@ class Recorder:
         """Opens an entry for calls without a script."""
         subject = self._subject(caller, "")
         return Entry(self, subject, "", runs.Limits(), ((), ""), counts_denials=False)
+
+    def identity(self) -> str:
+        """Returns the id of the record, which no other record has. Raises AuditError."""
+        return self._log.identity()
+
+    @property
+    def place(self) -> str:
+        """The record's file, for people: `host:/path`."""
+        return f"{socket.gethostname()}:{self._log.path}"
 
     def record_plan(self, new: plan.Plan) -> None:
         """Records a plan that no script made. Raises AuditError."""

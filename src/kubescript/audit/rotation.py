@@ -25,6 +25,7 @@ __all__ = [
     "first_record",
     "first_record_of",
     "frozen",
+    "identity",
     "is_rotated",
     "last_head",
     "list_rotated",
@@ -234,6 +235,12 @@ def last_head(path: Path, key: bytes | None) -> chain.Head:
             continue
         return chain.Head(record["seq"] + 1, record["hash"])
     return chain.Head()
+
+
+def identity(path: Path, key: bytes | None) -> str:
+    """Returns the id of the chain of a rotated file; an empty string if the file has no first record."""
+    with _regular(path) as stream:
+        return chain.identity(stream.read(chain.FIRST_BYTES), key)
 
 
 def _number(path: Path, other: Path) -> int:

@@ -4,12 +4,13 @@ unrecorded."""
 from __future__ import annotations
 
 import logging
+import shlex
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final, Protocol
 
 from kubescript import errors
 from kubescript.broker import records
-from kubescript.changes import application, plan
+from kubescript.changes import application, plan, planner
 from kubescript.changes.store import record
 
 if TYPE_CHECKING:
@@ -22,11 +23,11 @@ log = logging.getLogger(__name__)
 _KEPT_S: Final = 30 * 86_400.0
 """For how many seconds a finished plan can be viewed and undone."""
 # Each of these errors is logged once, although a recovery is tried every half minute.
-_NOT_OURS: Final = frozenset({"plan.policy", "plan.changed"})
-"""Errors of plans for another server's cluster, and of plans altered in the store."""
+_NOT_OURS: Final = frozenset({"plan.policy", "plan.changed", "plan.audit"})
+"""Errors of plans for another server's cluster or on another audit record, and of plans altered in the store."""
 
 
-class Ledger(Protocol):
+class Ledger(planner.Audit, Protocol):
     """The part of the audit record that plans write."""
 
     def record_plan(self, new: plan.Plan) -> None:
@@ -70,15 +71,18 @@ class Approvals:
 
     def check(self, planned: plan.Plan) -> None:
         """Raises PlanError if an approval of the plan could not be carried out."""
+        self._check_record(planned)
         self._applier().check(planned)
 
     def decide(self, plan_id: str, decision: record.Decision) -> record.Record:
         """Records a decision and applies it to the plan. Raises PlanError if it is invalid, and AuditError if it cannot
         be recorded."""
+        decided = self.get(plan_id).plan
+        self._check_record(decided)
         # An approval that cannot be carried out by this server would block the plan until it expires.
         if decision.approves:
             applier = self._applier()
-            applier.check(self.get(plan_id).plan)
+            applier.check(decided)
         # The decision is recorded first: nothing takes effect unrecorded.
         if self._ledger is not None:
             self._ledger.record_decision(plan_id, decision)
@@ -88,6 +92,7 @@ class Approvals:
     def apply(self, plan_id: str, report: application.Report) -> record.Record:
         """Applies an approved plan, or continues one whose server died. Raises KubescriptError when that is impossible;
         the message says what was applied."""
+        self._check_record(self.get(plan_id).plan)
         journal = records.NOWHERE
         on_end: application.End = _record_nowhere
         if self._ledger is not None:
@@ -95,6 +100,18 @@ class Approvals:
             on_end = self._ledger.record_application
         applier = self._applier()
         return applier.apply(plan_id, journal, report, on_end)
+
+    def _check_record(self, planned: plan.Plan) -> None:
+        """Raises PlanError unless all that this server does with the plan goes on the record that has the plan."""
+        # Attack: a server without --audit takes over a plan and finishes it, and half of it is on no record.
+        own = self._ledger.identity() if self._ledger is not None else ""
+        if planned.audit == own:
+            return
+        ours = "none"
+        if self._ledger is not None:
+            ours = f"another one, {self._ledger.place}"
+        what = f"{_record_of(planned)}, and this process has {ours}, so it neither decides on the plan nor applies it"
+        raise errors.PlanError(what, code="plan.audit", remedy=_remedy(planned))
 
     def list_unreported(self, session: str) -> list[record.Record]:
         """Returns a session's plans that ended without its model's knowledge. Raises PlanError."""
@@ -124,6 +141,21 @@ class Approvals:
     def forget(self) -> None:
         """Forgets plans that ended a month ago. Raises PlanError."""
         self._plans().prune(_KEPT_S)
+
+
+def _record_of(planned: plan.Plan) -> str:
+    """Names the audit record that has a plan."""
+    if not planned.audit:
+        return f"plan {planned.id} is on no audit record"
+    return f"plan {planned.id} is on the audit record {planned.audit_place} (id {planned.audit})"
+
+
+def _remedy(planned: plan.Plan) -> str:
+    """Says how a process gets the audit record that has a plan."""
+    if not planned.audit:
+        return "use the flags of the server that made it, which has no --audit"
+    _, _, file = planned.audit_place.partition(":")
+    return f"use the flags of the server that made it, among them --audit {shlex.quote(file)}"
 
 
 def _untold(_done: int, _count: int, _text: str) -> None:

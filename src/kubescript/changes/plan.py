@@ -155,13 +155,17 @@ class Plan(msgspec.Struct, frozen=True):
     expires: float
     place: str = ""
     """The cluster's identity for people: its name, and the API server's address."""
+    audit: str = ""
+    """The id of the audit record that has the plan; empty if there is none. All that becomes of the plan is there."""
+    audit_place: str = ""
+    """The audit record's file, for people: `host:/path`."""
     approvals: int = 1
     """How many people must approve the plan. If there are several, its author cannot be one of them."""
 
     @property
     def hash(self) -> str:
         """The SHA-256, in hexadecimal, of everything that an approval covers: the requests, their preconditions, what
-        was shown of them, the cluster, the policy and the script."""
+        was shown of them, the cluster, the policy, the script and the audit record."""
         return hashlib.sha256(msgspec.json.encode(self)).hexdigest()
 
     @property

@@ -21,7 +21,7 @@ from kubescript_sandbox import runs
 if TYPE_CHECKING:
     from kubescript.changes.store import store
 
-__all__ = ["Planner", "Result", "Terms", "local_user"]
+__all__ = ["Audit", "Planner", "Result", "Terms", "local_user"]
 
 log = logging.getLogger(__name__)
 
@@ -37,6 +37,17 @@ class Count(Protocol):
 
     def __call__(self, expires: float, size: int) -> None:
         """Counts a new plan of this size. Raises PlanError if there are too many."""
+
+
+class Audit(Protocol):
+    """The audit record on which plans are."""
+
+    def identity(self) -> str:
+        """Returns the id of the record, which no other record has. Raises AuditError."""
+
+    @property
+    def place(self) -> str:
+        """The record's file, for people."""
 
 
 class Identify(Protocol):
@@ -84,6 +95,7 @@ class Planner:
         user: str,
         review: Review,
         count: Count,
+        audit: Audit | None,
     ) -> None:
         """`terms` has the clusters by name; `user` is the caller, if the server knows it. `count` bounds the user's
         plans."""
@@ -93,6 +105,7 @@ class Planner:
         self._user = user
         self._review = review
         self._count = count
+        self._audit = audit
 
     def begin(self) -> draft.Draft:
         """Returns the draft for one script's writes."""
@@ -154,6 +167,8 @@ class Planner:
             created=now,
             expires=now + self._expires_s,
             place=terms.place(),
+            audit=self._audit.identity() if self._audit is not None else "",
+            audit_place=self._audit.place if self._audit is not None else "",
             approvals=terms.approvals(frozenset(step.namespace for step in steps)),
         )
 

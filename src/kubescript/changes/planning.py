@@ -77,6 +77,7 @@ class Planning:
             user=author,
             review=lambda steps: review.review(steps, rules),
             count=lambda expires, size: kept.count(person, expires, size),
+            audit=ledger,
         )
         self.approvals = approval.Approvals(kept.store, self._applier, ledger, self._user)
 

@@ -125,7 +125,8 @@ class Place:
         access = self.application.operator.contexts.default
         assert isinstance(access, WritableAccess)
         accesses = dict.fromkeys(settings.context_names or ("",), access)
-        return planning.Planning(settings, accesses, ledger, recovery.Keeper(settings.plans))
+        audit = ledger or self.application.audit
+        return planning.Planning(settings, accesses, audit, recovery.Keeper(settings.plans))
 
     def approved(self, writes: tuple[str, ...] = FIRST) -> Made:
         """A new plan."""
@@ -227,9 +228,10 @@ def opened(cluster: logged.Logged, url: str, folder: Path, **given: Any) -> Iter
     writer, namespace = Writer(cluster.plane.kubeconfig), f"deaths-{secrets.token_hex(3)}"
     writer.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}})
     kubeconfig = cluster.plane.kubeconfig_for(rollouts.USER, ("system:masters",))
-    given |= {"kubeconfig": kubeconfig, "writes": "plan", "toolsets": ["code"], "plans": {"store": url}}
-    settings = config.Settings.model_validate(given)
     file = folder / "audit.jsonl"
+    given |= {"kubeconfig": kubeconfig, "writes": "plan", "toolsets": ["code"], "plans": {"store": url}}
+    given |= {"audit": {"file": file}}
+    settings = config.Settings.model_validate(given)
     source = spawner.Spawner(programs.WORKER)
     source.start()
     with (
@@ -493,11 +495,11 @@ class Ledger:
 
 
 @pytest.fixture
-def ledger(place: Place, tmp_path: Path) -> Iterator[Ledger]:
-    file = tmp_path / "audit.jsonl"
-    made = recorder.open_recorder(config.Audit(file=file), place.application.redaction.text_or_withheld)
+def ledger(place: Place) -> Iterator[Ledger]:
+    """Another server's."""
+    made = recorder.open_recorder(config.Audit(file=place.file), place.application.redaction.text_or_withheld)
     assert made is not None
-    yield Ledger(made, file)
+    yield Ledger(made, place.file)
     made.close()
 
 

@@ -1,0 +1,208 @@
+"""Plans of a server with an audit record, which others would bring to their end beside it: without a record, with another
+one, or with a new one at the same path. On a real API server."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import logging
+import secrets
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+import anyio
+import msgspec
+import pytest
+from kubernetes import client, config
+
+from kubescript import app, errors, programs, types
+from kubescript import config as settings
+from kubescript.audit import chain, log, recorder, rotation
+from kubescript.changes import plan, planning, recovery
+from kubescript.changes.store import record
+from kubescript.changes.writer import WritableAccess
+from kubescript_sandbox.host import spawner
+from tests.kit import commands, fork_servers, trails
+from tests.kit.controlplane import logged
+from tests.kit.controlplane.writer import Writer
+
+pytestmark = [pytest.mark.cluster, pytest.mark.promise("P-19")]
+
+NAMESPACE: Final = f"records-{secrets.token_hex(3)}"
+CALLER: Final = types.Caller("a-session", "a client", "1", "evaluate_script")
+
+
+@dataclass
+class Server:
+    """A server with an audit record, and others that share its store."""
+
+    application: app.Application
+    file: Path
+    core: Any
+    opened: list[recorder.Recorder] = field(default_factory=list)
+
+    def sharing(self, audit: recorder.Recorder | None) -> planning.Planning:
+        """The part for plans of a server with this record."""
+        chosen = self.application.settings
+        access = self.application.operator.contexts.default
+        assert isinstance(access, WritableAccess)
+        return planning.Planning(chosen, {"": access}, audit, recovery.Keeper(chosen.plans))
+
+    @property
+    def own(self) -> planning.Planning:
+        """Its own part for plans."""
+        return self.sharing(self.application.audit)
+
+    def recorder(self, file: Path) -> recorder.Recorder:
+        """Another record."""
+        made = recorder.open_recorder(settings.Audit(file=file), self.application.redaction.text_or_withheld)
+        assert made is not None
+        self.opened.append(made)
+        return made
+
+    def made(self, *names: str) -> record.Record:
+        """The plan of a script that makes these ConfigMaps."""
+        create = f"k8s.coreV1().create_namespaced_config_map({NAMESPACE!r}, {{'metadata': {{'name': name}}}})"
+        script = f"for name in {names!r}:\n    {create}\n1"
+        answer = anyio.run(functools.partial(self.application.operator.evaluator.evaluate, script, None, caller=CALLER))
+        assert answer.plan, answer.text
+        return self.own.approvals.get(answer.plan)
+
+    def abandoned(self, *names: str) -> record.Record:
+        """Such a plan, whose server has died after it had begun."""
+        made = self.made(*names)
+        self.own.approvals.decide(made.plan.id, approval(made))
+        self.own.store().claim(made.plan.id, "dead", lease_s=0)
+        self.own.store().mark(made.plan.id, "dead", 0, record.Application())
+        return made
+
+    def finish(self, plan_id: str) -> record.Record:
+        """Applies a plan as its own server does."""
+        return self.own.approvals.apply(plan_id, told_nobody)
+
+    def names(self) -> set[str]:
+        """The ConfigMaps that there are."""
+        return {each.metadata.name for each in self.core.list_namespaced_config_map(NAMESPACE).items}
+
+
+def approval(shown: record.Record, *, approves: bool = True) -> record.Decision:
+    """A person's decision."""
+    return record.Decision("somebody", "terminal", approves, shown.plan.hash)
+
+
+def told_nobody(_done: int, _count: int, _text: str) -> None:
+    pass
+
+
+@pytest.fixture(scope="module")
+def server(run_folder: Path, run_process: int, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    plane = logged.attach(run_folder, run_process).plane
+    Writer(plane.kubeconfig).create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}})
+    folder = tmp_path_factory.mktemp("record")
+    given = {
+        "kubeconfig": plane.kubeconfig,
+        "writes": "plan",
+        "audit": {"file": folder / "audit.jsonl"},
+        "plans": {"store": str(folder / "plans.db"), "page": False},
+    }
+    source = spawner.Spawner(programs.WORKER)
+    source.start()
+    load: Any = config.new_client_from_config  # the client leaves it untyped
+    core = client.CoreV1Api(load(str(plane.kubeconfig)))
+    chosen = settings.Settings.model_validate(given)
+    with contextlib.closing(source), app.opened(chosen, source, fork_servers.Maskers()) as opened:
+        made = Server(opened, folder / "audit.jsonl", core)
+        yield made
+        for each in made.opened:
+            each.close()
+
+
+OTHERS: Final[dict[str, Callable[[Server, Path], recorder.Recorder | None]]] = {
+    "no record": lambda _server, _folder: None,
+    "a record elsewhere": lambda server, folder: server.recorder(folder / "other.jsonl"),
+    # Two hosts have a file of their own at the same path.
+    "a record of the same name": lambda server, folder: server.recorder(folder / server.file.name),
+}
+
+
+@pytest.mark.parametrize("other", OTHERS)
+def test_a_plan_ends_on_the_record_that_has_it(
+    other: str, server: Server, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Whoever cannot write there neither decides nor claims nor recovers, and says what it lacks; then its own server
+    goes on, and all of it is on its record."""
+    stranger = server.sharing(OTHERS[other](server, tmp_path))
+    names = [f"{other.replace(' ', '-')}-{number}" for number in range(3)]
+    waits, begun = server.made(names[0]), server.abandoned(*names[1:])
+    for decides in (approval(waits), approval(waits, approves=False)):
+        with pytest.raises(errors.PlanError, match=r"audit\.jsonl") as refused:
+            stranger.approvals.decide(waits.plan.id, decides)
+        assert refused.value.code == "plan.audit" and f"--audit {server.file}" in refused.value.remedy
+    server.own.approvals.decide(waits.plan.id, approval(waits))
+    with pytest.raises(errors.PlanError, match="applies it"):
+        stranger.approvals.apply(waits.plan.id, told_nobody)
+    with caplog.at_level(logging.WARNING):
+        stranger.approvals.recover()
+        stranger.approvals.recover()
+    assert caplog.text.count(f"plan {begun.plan.id} is on the audit record") == 1
+    assert server.own.approvals.get(begun.plan.id).state == "applying" and not server.names().intersection(names)
+
+    assert server.finish(waits.plan.id).state == "applied"
+    server.own.approvals.recover()
+    assert server.own.approvals.get(begun.plan.id).state == "applied" and server.names().issuperset(names)
+    told = trails.records(server.file)
+    for made in (waits, begun):
+        kinds = [each["type"] for each in told if each.get("plan") == made.plan.id and not each.get("dry_run")]
+        assert {"plan", "decision", "sent", "applied"} <= set(kinds)
+        assert kinds.count("sent") == len(made.plan.steps)
+
+
+def test_nor_may_a_server_with_a_record_finish_what_is_on_none(server: Server) -> None:
+    """Its record would begin in the middle."""
+    made = server.made("unrecorded")
+    stranger = server.sharing(None)
+    copied = msgspec.structs.replace(made.plan, id=plan.new_id(), audit="", audit_place="")
+    stranger.store().add(copied)
+    with pytest.raises(errors.PlanError, match="is on no audit record") as refused:
+        server.own.approvals.check(copied)
+    assert refused.value.code == "plan.audit"
+    stranger.approvals.check(copied)
+
+
+def test_approve_without_the_record_says_which_flag_it_needs(server: Server, tmp_path: Path) -> None:
+    """Before it asks anybody."""
+    made = server.made("by-hand")
+    file = tmp_path / "kubescript.toml"
+    chosen = server.application.settings
+    file.write_text(f'writes = "plan"\nkubeconfig = "{chosen.kubeconfig}"\n[plans]\nstore = "{chosen.plans.store}"\n')
+    done = commands.run("approve", made.plan.id, "--config", str(file))
+    assert done.returncode == 1 and f"--audit {server.file}" in done.stderr, done.stderr
+    assert "Type `approve`" not in done.stdout and server.own.approvals.get(made.plan.id).state == "pending"
+    done = commands.run("approve", made.plan.id, "--config", str(file), "--audit", str(server.file))
+    assert "approved by a person at a terminal" in done.stderr, done.stderr  # all that is missing here
+
+
+@pytest.mark.parametrize("old", [False, True], ids=["new", "of an older version"])
+def test_a_record_stays_the_same_when_its_file_is_rotated(old: bool, tmp_path: Path) -> None:
+    """Also when the first files are gone; and no other record has its id."""
+    file, fields = tmp_path / "audit.jsonl", {"type": "start", "time": chain.now(), "filler": "x" * 500}
+    if old:
+        first, head = chain.seal({"type": "file", "format": chain.FORMAT, "time": chain.now()}, chain.Head(), None)
+        file.write_bytes(first + chain.seal(fields, head, None)[0])
+        file.chmod(0o600)
+    with contextlib.closing(log.AuditLog(file, max_bytes=1_000, keep=1)) as made:
+        identity = made.identity()
+        for _ in range(12):
+            made.append(fields)
+            assert made.identity() == identity
+    assert rotation.first_record(file)  # the first of them is gone
+    with contextlib.closing(log.AuditLog(tmp_path / "other.jsonl")) as other:
+        assert other.identity() not in {identity, ""}
+
+
+@pytest.fixture(autouse=True)
+def counted(attacks: Callable[[int], None]) -> None:
+    """Each test is one attack."""
+    attacks(1)

@@ -338,9 +338,10 @@ STATES: dict[str, tuple[Object, list[Object], str]] = {
 }  # fmt: skip
 
 
-def rollouts(plan: plan_mode.Planner, *names: str, timeout: float = 0) -> Any:
-    """What the host is told of these workloads."""
-    return plan.value(f"k8s.tools.plan_rollouts(targets={[target(name) for name in names]!r}, timeout={timeout})")
+def rollouts(plan: plan_mode.Planner, *names: str, timeout: float = 0, change: str = "other") -> Any:
+    """What the host is told of these workloads and Services."""
+    targets = [target(name) | {"change": change} for name in names]
+    return plan.value(f"k8s.tools.plan_rollouts(targets={targets!r}, timeout={timeout})")
 
 
 def test_each_workload_has_a_line(plan: plan_mode.Planner, shop: Shop) -> None:
@@ -351,6 +352,57 @@ def test_each_workload_has_a_line(plan: plan_mode.Planner, shop: Shop) -> None:
     names = [f"{made['kind'].lower()}s.apps/{made['metadata']['name']}" for made, _, _ in STATES.values()]
     assert rollouts(plan, "configmaps/m", *names) == [line for _, _, line in STATES.values()]
     assert rollouts(plan, "deployments.apps/none") == ["deployments.apps shop/none: it is not there any more"]
+
+
+def on_delete(made: Object) -> Object:
+    """A workload whose controller replaces no pods by itself."""
+    return {**made, "spec": {**made["spec"], "updateStrategy": {"type": "OnDelete"}}}
+
+
+def paused(made: Object) -> Object:
+    """A Deployment whose rollout waits."""
+    return {**made, "spec": {**made["spec"], "paused": True}}
+
+
+NEW_PODS: dict[str, tuple[Object, str]] = {
+    "replaced": (workload("Deployment", "new-a", status=READY), "3 of 3 new pods ready"),
+    "paused": (
+        paused(workload("Deployment", "new-b", status=READY)),
+        "no rollout while it is paused; 3 of 3 ready",
+    ),
+    "on delete": (
+        on_delete(workload("StatefulSet", "new-c", status=READY)),
+        "no rollout until its pods are deleted, by OnDelete; 3 of 3 ready",
+    ),
+}  # fmt: skip
+
+
+def test_a_new_template_is_told_from_a_rollout(plan: plan_mode.Planner, shop: Shop) -> None:
+    """New pods are counted as new; where none are made, this is said, and a change that is none to pods costs no call."""
+    for made, _ in NEW_PODS.values():
+        shop.create(made)
+    names = [f"{made['kind'].lower()}s.apps/{made['metadata']['name']}" for made, _ in NEW_PODS.values()]
+    told = [f"{name.replace('/', ' shop/')}: {text}" for name, (_, text) in zip(names, NEW_PODS.values(), strict=True)]
+    assert rollouts(plan, *names, change="template") == told
+    unchanged = rollouts(plan, names[0], change="none")
+    assert unchanged == ["deployments.apps shop/new-a: no rollout, since its pods are as before"] and not plan.calls
+
+
+def test_endpoints_are_told_once_they_are_those_of_the_pods(plan: plan_mode.Planner, shop: Shop) -> None:
+    """Of the Services that select a workload's pods, and of those in the plan."""
+    shop.create(workload("Deployment", "front", status=READY))
+    for name, selector in (("front", {"app": "front"}), ("bare", None)):
+        shop.create(thing("v1", "Service", name, spec={"ports": [{"port": 80}], "selector": selector}))
+    for n in range(2):
+        shop.create(pod(f"front-{n}", "front"))
+    timer = threading.Timer(1, functools.partial(shop.create, slice_of("front", "front-0", "front-1")))
+    timer.start()
+    lines = rollouts(plan, "deployments.apps/front", "services/front", "services/bare", timeout=50)
+    assert lines == [
+        "deployments.apps shop/front: ready, 3 of 3; services/front: 2 ready endpoints",
+        "services shop/front: 2 ready endpoints",
+        "services shop/bare: it selects no pods",
+    ]
 
 
 def test_workloads_are_followed_at_the_same_time(plan: plan_mode.Planner, shop: Shop) -> None:

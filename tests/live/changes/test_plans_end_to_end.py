@@ -18,7 +18,12 @@ from tests.kit import browser, clients, people, rollouts
 pytestmark = pytest.mark.timeout(300)
 
 ERAS = ("legacy", "2026-07-28")
-ROLLED_OUT = ("web: ready, 3 of 3", "api: ready, 1 of 1", "worker: ready, 1 of 1", "cache: ready, 2 of 2")
+ROLLED_OUT = (
+    "web: ready, 3 of 3",
+    "api: ready, 1 of 1",
+    "worker: 1 of 1 new pods ready",
+    "cache: 2 of 2 new pods ready",
+)
 
 
 @pytest.fixture(scope="module")

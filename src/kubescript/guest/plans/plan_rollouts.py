@@ -1,4 +1,5 @@
-"""plan_rollouts: the outcome for the workloads that an applied plan has changed. The host runs it as a script.
+"""plan_rollouts: the outcome for the workloads and Services that an applied plan has changed. The host runs it as a
+script.
 
 A worker reads one watch at a time. Several workloads take turns, and a change between two turns is seen in the next
 one.
@@ -7,6 +8,7 @@ one.
 from __future__ import annotations
 
 import time
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
@@ -14,7 +16,7 @@ from kubescript.guest import tool_errors
 from kubescript.guest.kubectl import deployments, rollout
 from kubescript.guest.kubectl.describe import subject
 from kubescript.guest.kubectl.rows import cells
-from kubescript.guest.plans import pod_troubles
+from kubescript.guest.plans import endpoints, pod_troubles
 from kubescript.guest.sdk import client
 from kubescript.guest.sdk.values import exceptions
 from kubescript.wire import messages
@@ -23,22 +25,26 @@ __all__ = ["plan_rollouts"]
 
 _TURN_S: Final = 5
 """How many seconds one turn lasts if there are several workloads."""
+_SETTLE_S: Final = 5
+"""How many seconds endpoints get to follow their pods."""
 _STUCK: Final = "tool.rollout_stuck"
 _GONE: Final = "it is not there any more"
 
 
 def plan_rollouts(k8s: client.K8s, targets: Sequence[Mapping[str, str]], timeout: float = 300) -> list[str]:
-    """Follows Deployments, StatefulSets and DaemonSets until each is ready or has failed, for at most the given time in
-    seconds.
+    """Follows Deployments, StatefulSets and DaemonSets until each is ready or has failed, then the endpoints of
+    Services, for at most the given time in seconds.
 
-    Returns a line for each one among the targets, which are dicts of group, version, resource, namespace and name.
+    Returns a line for each one among the targets, which are dicts of group, version, resource, namespace, name and
+    change: what was changed of a workload's pods, which is `template`, `replicas`, `none`, or `other` if unknown.
     """
     followed = [_Followed(k8s, each) for each in targets if each["group"] == "apps" and each["resource"] in _KINDS]
     deadline = min(time.monotonic() + timeout, k8s._session.deadline - rollout.SPARE_S)
     turn = max(_TURN_S, timeout / rollout.MOST_WATCHES)
     # Each workload is read once before the first turn, so that the progress counts the pods of all of them.
     for each in followed:
-        each.follow(0, followed)
+        if not each.is_over:
+            each.follow(0, followed)
     for _ in range(rollout.MOST_WATCHES):
         pending = [each for each in followed if not each.is_over]
         if not pending or time.monotonic() >= deadline:
@@ -47,7 +53,53 @@ def plan_rollouts(k8s: client.K8s, targets: Sequence[Mapping[str, str]], timeout
         for each in pending:
             left = deadline - time.monotonic()
             each.follow(left if alone else min(left, turn), followed)
-    return [each.line() for each in followed]
+    services = [(each["namespace"], each["name"]) for each in targets if _is_service(each)]
+    found = _find_endpoints(k8s, followed, services, min(deadline, time.monotonic() + _SETTLE_S))
+    lines = []
+    for each in followed:
+        parts = [each.line(), _describe_selecting(found.get(each.namespace), each.pod_labels)]
+        lines.append("; ".join(filter(None, parts)))
+    for namespace, name in services:
+        lines.append(f"services {namespace}/{name}: {_describe_service(found[namespace], name)}")
+    return lines
+
+
+def _is_service(target: Mapping[str, str]) -> bool:
+    return target["group"] == "" and target["resource"] == "services"
+
+
+def _find_endpoints(
+    k8s: client.K8s, followed: Sequence[_Followed], services: Sequence[tuple[str, str]], deadline: float
+) -> dict[str, endpoints.Endpoints]:
+    """Returns the endpoints of the Services in a plan, and of those that select its workloads' pods, by namespace."""
+    names: defaultdict[str, set[str]] = defaultdict(set)
+    pods: defaultdict[str, list[Mapping[str, str]]] = defaultdict(list)
+    for namespace, name in services:
+        names[namespace].add(name)
+    for each in followed:
+        if each.pod_labels:
+            pods[each.namespace].append(each.pod_labels)
+    found = {}
+    for namespace in {**names, **pods}:
+        found[namespace] = endpoints.find(k8s, namespace, names[namespace], pods[namespace], deadline)
+    return found
+
+
+def _describe_selecting(found: endpoints.Endpoints | None, labels: Mapping[str, str]) -> str:
+    """Returns the endpoints of the Services that select pods with these labels; an empty string if there are none."""
+    if found is None or not labels:
+        return ""
+    if found.problem:
+        return f"its services could not be read: {found.problem}"
+    return found.describe([each for each in found.services if each.selects(labels)])
+
+
+def _describe_service(found: endpoints.Endpoints, name: str) -> str:
+    if found.problem:
+        return f"could not be read: {found.problem}"
+    if not any(each.name == name for each in found.services):
+        return "it selects no pods"
+    return found.describe_one(name)
 
 
 class _Followed:
@@ -58,6 +110,8 @@ class _Followed:
         namespace = given["namespace"]
         name = given["name"]
         self._k8s = k8s
+        self._change = given.get("change", "other")
+        self.namespace = namespace
         self._kind = kind = _KINDS[resource]
         apps = k8s.appsV1()
         self._target = rollout.Target(
@@ -70,8 +124,16 @@ class _Followed:
         )
         self._found: Any = None
         self._problem = ""
-        self.is_over = False
+        # A change that is none to the pods begins no rollout, so there is nothing to wait for.
+        self.is_over = self._change == "none"
         """Whether the workload is ready or has failed."""
+
+    @property
+    def pod_labels(self) -> Mapping[str, str]:
+        """The labels of the workload's new pods; empty if it was not read."""
+        template = subject.plain(self._found.spec.template) if self._found is not None else {}
+        labels: Mapping[str, str] = cells.at(template, "metadata.labels", {})
+        return labels
 
     @property
     def ready(self) -> int:
@@ -116,8 +178,10 @@ class _Followed:
 
     def line(self) -> str:
         """Returns the workload's outcome."""
+        if self._change == "none":
+            return f"{self._target}: no rollout, since its pods are as before"
         if self.is_over and not self._problem:
-            return f"{self._target}: ready, {self.ready} of {self.wanted}"
+            return f"{self._target}: {self._describe_ready()}"
         if self._found is None or self._problem == _GONE:
             return f"{self._target}: {self._problem}"
         # The API server leaves the kind out of the items of a list.
@@ -126,6 +190,19 @@ class _Followed:
         parts += pod_troubles.why(self._k8s, workload)
         outcome = "; ".join(filter(None, parts))
         return f"{self._target}: {outcome}"
+
+    def _describe_ready(self) -> str:
+        """Returns how many pods are ready, and whether they are new."""
+        if self._change != "template":
+            return f"ready, {self.ready} of {self.wanted}"
+        if self._kind == "deployment" and self._found.spec.paused:
+            return f"no rollout while it is paused; {self.ready} of {self.wanted} ready"
+        if self._kind != "deployment" and not _replaces(self._found):
+            return f"no rollout until its pods are deleted, by OnDelete; {self.ready} of {self.wanted} ready"
+        kept = _partition(self._found) if self._kind == "stateful_set" else 0
+        if kept:
+            return f"ready, {self.ready} of {self.wanted}; up to {kept} keep the old template, by the partition"
+        return f"{self.ready} of {self.wanted} new pods ready"
 
 
 # --- how far a workload is, by the rules of `kubectl rollout status` --------------------------------------------------

@@ -72,10 +72,12 @@ class PolicyDenied(KubescriptError):
 
 class ClusterError(KubescriptError):
     """The API server did not answer, or its answer was cut short. Codes: `cluster.unreachable`, `.tls`, `.auth`,
-    `.timeout`, `.cancelled`, `.broken`, `.config`, `.not_captured`, `.too_large`.
+    `.timeout`, `.cancelled`, `.broken`, `.config`, `.not_captured`, `.too_large`, `.late`.
     """
 
     default_code = "cluster.unreachable"
+    is_unsent = False
+    """Whether it is certain that no byte of the request was sent."""
 
 
 PLAIN_CODES: Final = frozenset({"cluster.unreachable", "cluster.timeout"})

@@ -1,5 +1,5 @@
-"""Servers that are killed at a chosen point of what they do with plans: before a statement to the store, before a
-request is sent, before its answer is read, before the end is put on record.
+"""Servers that are killed, or stopped for a while, at a chosen point of what they do with plans: before a statement to
+the store, before a request is sent, before its answer is read, before the end is put on record.
 
 `main` is the command line, which dies at the point that $DIES_AT names: `answer 3` is the third answer that is waited
 for. `Deaths` forks a process for each death from one that has made everything ready, since that takes a second.
@@ -24,7 +24,7 @@ import kubernetes.config  # noqa: F401 - each process would import it
 import sqlalchemy.dialects.sqlite  # noqa: F401 - likewise
 from urllib3 import connection
 
-from kubescript import app, config, programs, types
+from kubescript import app, config, errors, programs, types
 from kubescript.audit import recorder
 from kubescript.changes import application, planning, recovery
 from kubescript.changes.store import store
@@ -52,9 +52,11 @@ def plant(reached: Reached) -> None:
 
 
 def _plant_in_requests(reached: Reached) -> None:
-    """`try`: before a dry run. `send`, `answer`: before a write is sent, and once it is, before its answer is read."""
+    """`try`: before a dry run. `send`, `answer`: before a write is sent, and once it is, before its answer is read.
+    `bytes`: before each part of a write goes out, once there is a connection."""
     sending = threading.local()
     perform, get_response = live.Live.perform, connection.HTTPConnection.getresponse
+    check_sending = connections.Exchange.check_sending
 
     def performed(self: live.Live, call: request.Request, *arguments: Any) -> types.Response:
         sending.now = call.method != "GET" and not call.dry_run
@@ -67,7 +69,13 @@ def _plant_in_requests(reached: Reached) -> None:
             reached("answer")
         return get_response(self)
 
+    def checked(self: connections.Exchange) -> None:
+        if sending.now:
+            reached("bytes")
+        check_sending(self)
+
     live.Live.perform = performed  # type: ignore[assignment, method-assign]
+    connections.Exchange.check_sending = checked  # type: ignore[method-assign]
     connection.HTTPConnection.getresponse = answered  # type: ignore[method-assign]
 
 
@@ -132,26 +140,58 @@ class Life:
     was_killed: bool
     points: tuple[str, ...]
     """Those that it has reached."""
+    error: str = ""
+    """Why it could not apply its plan."""
+
+
+@dataclass(frozen=True)
+class _Order:
+    """What a process is to do."""
+
+    plan: str = ""
+    """The plan that it applies; empty for what a server does at its start."""
+    dies_at: int = 0
+    stops_at: str = ""
+    send_s: float = application._SEND_S
+    continues: bool = False
+    """Whether the process of this plan that has stopped goes on."""
 
 
 class Deaths:
-    """Processes that apply plans, and die."""
+    """Processes that apply plans, and die, or stop."""
 
     def __init__(self, requests: Connection) -> None:
         self._requests = requests
 
     def apply(self, plan: str, dies_at: int = 0) -> Life:
         """Applies an approved plan; dies at the nth point."""
-        return self._live(plan, dies_at)
+        return self._successful(_Order(plan, dies_at))
 
     def recover(self) -> Life:
         """What a server does at its start."""
-        return self._live("", 0)
+        return self._successful(_Order())
 
-    def _live(self, plan: str, dies_at: int) -> Life:
-        self._requests.send((plan, dies_at))
-        answer = self._requests.recv()
-        assert isinstance(answer, Life), answer
+    def stop(self, plan: str, at: str, send_s: float = application._SEND_S) -> None:
+        """Applies an approved plan in a process that stops (SIGSTOP) at a point: `mark 2` is the second mark. `send_s`
+        is how long after its mark a request may be sent."""
+        life = self._live(_Order(plan, stops_at=at, send_s=send_s))
+        assert life is None, (at, life)
+
+    def resume(self, plan: str) -> Life:
+        """Continues the process of this plan that has stopped; returns what became of it."""
+        life = self._live(_Order(plan, continues=True))
+        assert life is not None
+        return life
+
+    def _successful(self, order: _Order) -> Life:
+        life = self._live(order)
+        assert life is not None and not life.error, life
+        return life
+
+    def _live(self, order: _Order) -> Life | None:
+        """What became of a process; None: it has stopped."""
+        self._requests.send(order)
+        answer: Life | None = self._requests.recv()
         return answer
 
 
@@ -174,42 +214,64 @@ def _serve(settings: config.Settings, audit: Path, requests: Connection) -> None
     no_lease()
     pool._USES = 1_000_000  # type: ignore[misc]  # the processes share one masker, and cannot have another started
     source = spawner.Spawner(programs.WORKER)
+    stopped: dict[str, tuple[int, int]] = {}
     with contextlib.closing(source), app.opened(settings, source) as parts:
         parts.redaction.prepare()
         while True:
             try:
-                plan, dies_at = requests.recv()
+                order = requests.recv()
             except EOFError:
-                return
-            requests.send(_forked(parts, audit, plan, dies_at))
+                break
+            if order.continues:
+                pid, reader = stopped.pop(order.plan)
+                os.kill(pid, signal.SIGCONT)
+            else:
+                pid, reader = _forked(parts, audit, order)
+            if order.stops_at and os.WIFSTOPPED(os.waitpid(pid, os.WUNTRACED)[1]):
+                stopped[order.plan] = pid, reader
+                requests.send(None)
+            else:
+                requests.send(_ended(pid, reader))
+    for pid, _ in stopped.values():
+        os.kill(pid, signal.SIGKILL)
 
 
-def _forked(parts: app.Application, audit: Path, plan: str, dies_at: int) -> Life:
+def _forked(parts: app.Application, audit: Path, order: _Order) -> tuple[int, int]:
+    """A process, and where it tells what it has reached."""
     reader, writer = os.pipe()
     pid = os.fork()
     if pid == 0:
         os.close(reader)
-        _live(parts, audit, plan, dies_at, writer)
+        _live(parts, audit, order, writer)
     os.close(writer)
+    return pid, reader
+
+
+def _ended(pid: int, reader: int) -> Life:
+    """What became of a process, once it has."""
     with os.fdopen(reader) as told:
-        points = tuple(told.read().split())
+        points, _, error = told.read().partition("\n")
     _, status = os.waitpid(pid, 0)
     code = os.waitstatus_to_exitcode(status)
     assert code in {0, -signal.SIGKILL}, (code, points)
-    return Life(code != 0, points)
+    return Life(code != 0, tuple(points.split()), error)
 
 
-def _live(parts: app.Application, audit: Path, plan: str, dies_at: int, writer: int) -> None:
+def _live(parts: app.Application, audit: Path, order: _Order, writer: int) -> None:
     """A process from its birth to its end. It has store, connections and audit record of its own."""
     code = 1
     try:
-        count = 0
+        application._SEND_S = order.send_s  # type: ignore[misc]
+        seen: Counter[str] = Counter()
 
         def reached(name: str) -> None:
-            nonlocal count
-            count += 1
+            seen[name] += 1
+            if f"{name} {seen[name]}" == order.stops_at:
+                os.kill(os.getpid(), signal.SIGSTOP)
+            if name == "bytes":  # who dies here has the same behind it as at `send`
+                return
             os.write(writer, f"{name} ".encode())
-            if count == dies_at:
+            if seen.total() - seen["bytes"] == order.dies_at:
                 die()
 
         plant(reached)
@@ -219,10 +281,13 @@ def _live(parts: app.Application, audit: Path, plan: str, dies_at: int, writer: 
         approvals = planning.Planning(
             parts.settings, {"": access}, ledger, recovery.Keeper(parts.settings.plans)
         ).approvals
-        if plan:
-            approvals.apply(plan, lambda _done, _count, _text: None)
+        if order.plan:
+            approvals.apply(order.plan, lambda _done, _count, _text: None)
         else:
             approvals.recover()
+        code = 0
+    except errors.KubescriptError as error:
+        os.write(writer, f"\n{error.code}: {error.message}".encode())
         code = 0
     except BaseException:
         traceback.print_exc()

@@ -12,7 +12,7 @@ import socket
 import time
 import uuid
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, Literal
 
 import msgspec
@@ -21,6 +21,7 @@ from kubescript import errors
 from kubescript.broker import operation, records
 from kubescript.changes import attempt, calls, plan, planner, requests, traces, writer
 from kubescript.changes.store import record
+from kubescript.cluster import timers
 from kubescript.request import request
 from kubescript.wire import inspection
 from kubescript_sandbox.host import cancellation
@@ -38,6 +39,12 @@ End = Callable[[record.Record], None]
 """A function that records how an application ended. Raises AuditError."""
 
 _LEASE_S: Final = 60.0
+# Attack: a server that was stopped, or whose machine slept, continues when another server has taken over its plan. So a
+# request is sent within half of the lease, and the API server gives up on it within another third.
+_SEND_S: Final = _LEASE_S / 2
+"""How many seconds after the start of its mark a request may be sent."""
+_ANSWER_S: Final = int(_LEASE_S / 3)
+"""How many seconds the API server may take for one request."""
 _TRIES: Final = 5
 """How often a step is tried again if its object has a new version but the effect is the same."""
 _SHOWN: Final = 5
@@ -45,9 +52,9 @@ _SHOWN: Final = 5
 # Attack: a value of several megabytes would be in the store, in the log and on each page.
 _MAX_SHOWN: Final = 200
 _DOUBTFUL: Final = frozenset({"sending", "unknown"})
-_LOST: Final = frozenset({"plan.decided", "plan.store"})
+_LOST: Final = frozenset({"plan.decided", "plan.store", "cluster.late"})
 """After these errors, and when this server ends, another server may resume the plan."""
-_NOT_SENT: Final = record.Application()
+_WAITING: Final = record.Application()
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,6 +196,8 @@ class _Work:
                 count += 1
             elif each.state in _DOUBTFUL:
                 doubts += f"; nobody knows whether this one was: {step.what}"
+            elif each.state == "not sent":
+                doubts += f"; this one was not sent: {step.what}"
         return f"{count} of {len(self._done)} changes were made{doubts}"
 
     def end(self, state: Literal["applied", "stopped"], text: str, on_end: End) -> record.Record:
@@ -216,7 +225,7 @@ class _Work:
             call = self._call(step)
             self._try_step(cluster, index, step, call)
             # The mark renews the lease, which may be shorter than the checks of many steps.
-            self._mark(index, _NOT_SENT)
+            self._mark(index, _WAITING)
 
     def _apply(self, cluster: writer.Writer, index: int, step: plan.Step) -> None:
         """Applies one step. Raises KubescriptError."""
@@ -257,17 +266,21 @@ class _Work:
     ) -> bool:
         """Sends a step. Returns False if the object has just been given a new version. Raises KubescriptError."""
         sending = record.Application("sending", call.audit_id, version)
+        # The mark renews the lease while it is written, so the time begins before that.
+        send_by = timers.uptime() + _SEND_S
         self._mark(index, sending)
+        bounded = replace(requests.bound(call, _ANSWER_S), send_by=send_by)
         try:
-            sent = cluster.send(call, self._operation)
+            sent = cluster.send(bounded, self._operation)
         except errors.AuditError as error:
             # The request could not be recorded, so it was not sent.
             failed = record.Application("failed", text=error.message)
             self._mark(index, failed)
             raise
         except errors.KubescriptError as error:
-            unknown = msgspec.structs.replace(sending, state="unknown", text=error.message)
-            self._mark(index, unknown)
+            is_unsent = isinstance(error, errors.ClusterError) and error.is_unsent
+            state: record.StepState = "not sent" if is_unsent else "unknown"
+            self._mark(index, msgspec.structs.replace(sending, state=state, text=error.message))
             raise
         if sent.status >= 500:
             # A failing API server, or one behind a failing proxy, may have carried out the request anyway.
@@ -275,11 +288,9 @@ class _Work:
         is_late = sent.status == 409 and step.precondition is not None
         if sent.status >= 300 and not is_late:
             raise self._mark_refused(index, step, sent, "failed", sending)
-        state = msgspec.structs.replace(sending, state="done", status=sent.status)
-        if is_late:
-            # Nothing was written, so the step will be tried and sent again.
-            state = _NOT_SENT
-        self._mark(index, state)
+        done = msgspec.structs.replace(sending, state="done", status=sent.status)
+        # If it is late, nothing was written, so the step will be tried and sent again.
+        self._mark(index, _WAITING if is_late else done)
         if sent.fault is not None:
             raise sent.fault
         return not is_late
@@ -290,7 +301,7 @@ class _Work:
         step: plan.Step,
         sent: attempt.Sent,
         state: Literal["failed", "unknown"],
-        sending: record.Application = _NOT_SENT,
+        sending: record.Application = _WAITING,
     ) -> errors.PlanError:
         """Marks a step that the API server refused; returns the error."""
         text = attempt.find_message(sent.text)

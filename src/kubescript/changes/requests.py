@@ -13,7 +13,7 @@ from typing import Any, Final
 from kubescript import errors
 from kubescript.request import request
 
-__all__ = ["canonical", "dry_run", "guard", "is_dry_run", "name", "names_version", "target"]
+__all__ = ["bound", "canonical", "dry_run", "guard", "is_dry_run", "name", "names_version", "target"]
 
 _IN_BODY: Final = frozenset({"dryRun", "gracePeriodSeconds", "orphanDependents", "propagationPolicy"})
 """Query parameters of a deletion that may also be in its body."""
@@ -109,6 +109,12 @@ def guard(call: request.Request, uid: str, resource_version: str) -> request.Req
     else:
         body["metadata"] = _mapping(body, "metadata") | both
     return replace(call, body=_encode(body))
+
+
+def bound(call: request.Request, seconds: int) -> request.Request:
+    """Returns the write with the time after which the API server gives up on it and writes nothing any more."""
+    query = (*call.query, ("timeout", f"{seconds}s"))
+    return replace(call, query=query)
 
 
 def names_version(call: request.Request) -> bool:

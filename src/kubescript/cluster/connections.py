@@ -9,6 +9,7 @@ current socket and shuts it down when the deadline passes or the call is cancell
 from __future__ import annotations
 
 import contextlib
+import math
 import queue
 import socket
 import threading
@@ -19,13 +20,22 @@ from urllib3 import exceptions
 from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
 
-__all__ = ["MAX_IDLE_S", "POOL_CLASSES", "Exchange"]
+from kubescript.cluster import timers
+
+__all__ = ["MAX_IDLE_S", "POOL_CLASSES", "Exchange", "LateError"]
 
 # API servers close a connection after 90 idle seconds.
 MAX_IDLE_S: Final = 80.0
 """How many seconds after its last request a connection may be reused."""
+# A stopped process may continue between two pieces, and the rest then stays unsent.
+_PIECE_BYTES: Final = 64 * 1024
+"""How many bytes of a body are sent after one look at the clock."""
 # Holds the exchange that this thread performs, because urllib3 cannot pass it on to a connection.
 _thread = threading.local()
+
+
+class LateError(Exception):
+    """The time in which the request may be sent is over."""
 
 
 class Exchange:
@@ -34,8 +44,13 @@ class Exchange:
     It holds at most one socket or name lookup at a time, and the reason for an abort.
     """
 
-    def __init__(self, deadline: float) -> None:
+    def __init__(self, deadline: float, send_by: float = math.inf) -> None:
+        """`send_by` is when its last byte may be sent, on the clock `timers.uptime`."""
         self.deadline = deadline
+        self.is_unsent = True
+        """Whether no byte of the request has been sent."""
+        self._send_by = send_by
+        self._has_begun = False
         # True when the request was sent on a kept-alive connection, which the server may have closed at that moment.
         self.reused = False
         self._lock = threading.Lock()
@@ -69,6 +84,19 @@ class Exchange:
         # The reason is read after `owner` is set, to repeat an abort that came in between and found no owner.
         if self.abort_reason:
             target.abort(self)
+
+    def begin(self) -> None:
+        """Marks the bytes that follow as those of the request; earlier ones open a proxy's tunnel."""
+        self._has_begun = True
+
+    def check_sending(self) -> None:
+        """Notes that bytes of the request are sent now. Raises LateError when that is too late."""
+        if not self._has_begun:
+            return
+        # Attack: this process was stopped here, or the machine slept, while another server took over its plan.
+        if timers.uptime() > self._send_by:
+            raise LateError
+        self.is_unsent = False
 
     def __enter__(self) -> Self:
         _thread.exchange = self
@@ -162,7 +190,7 @@ class _AbortableConnection(HTTPConnection):
     def is_connected(self) -> bool:
         """Whether the connection can serve the next call; the pool asks this."""
         # After a laptop's sleep, or a firewall's timeout, a connection looks alive but never answers.
-        return _uptime() - self._last_use < MAX_IDLE_S and super().is_connected
+        return timers.uptime() - self._last_use < MAX_IDLE_S and super().is_connected
 
     def _new_conn(self) -> socket.socket:
         """Connects as urllib3 does, with a socket that can be aborted while it connects."""
@@ -203,11 +231,25 @@ class _AbortableConnection(HTTPConnection):
 
     def putrequest(self, *args: Any, **kwargs: Any) -> None:
         """Attaches a kept-alive socket to the exchange that now uses it."""
+        exchange: Exchange | None = getattr(_thread, "exchange", None)
+        if exchange is not None:
+            exchange.begin()
         if self.sock is not None:
             self._attach(reused=self._used)
         self._used = True
-        self._last_use = _uptime()
+        self._last_use = timers.uptime()
         super().putrequest(*args, **kwargs)
+
+    def send(self, data: Any) -> None:
+        """Sends a part of the request, unless it is too late for that. Raises LateError."""
+        # Connecting and the handshake take time, so they come before the last look at the clock.
+        if self.sock is None:
+            self.connect()
+        exchange: Exchange | None = getattr(_thread, "exchange", None)
+        for start in range(0, len(data), _PIECE_BYTES):
+            if exchange is not None:
+                exchange.check_sending()
+            super().send(data[start : start + _PIECE_BYTES])
 
     def close(self) -> None:
         """Closes both descriptors of the socket."""
@@ -225,11 +267,6 @@ class _AbortableConnection(HTTPConnection):
         exchange: Exchange | None = getattr(_thread, "exchange", None)
         if exchange is not None:
             exchange.attach(self._duplicate, reused=reused)
-
-
-def _uptime() -> float:
-    """Returns the machine's uptime in seconds, including the time asleep."""
-    return time.clock_gettime(time.CLOCK_BOOTTIME)
 
 
 class _AbortableTLSConnection(_AbortableConnection, HTTPSConnection):

@@ -162,13 +162,17 @@ class _Body:
 
 def cluster_error(error: Exception, exchange: connections.Exchange, url: str) -> errors.ClusterError:
     """Returns the ClusterError for `error`, with messages for the model and the operator."""
+    if isinstance(error, connections.LateError):
+        return errors.ClusterError(
+            "this server was stopped, or its machine slept, until the request could no longer be sent in time",
+            code="cluster.late",
+        )
     # The abort's reason comes first, because it explains any error that follows.
     host = _host(url)
     reason = exchange.abort_reason
-    if reason == "cancelled":
-        return errors.ClusterError("the call was cancelled", code="cluster.cancelled")
-    if reason == "closed":
-        return errors.ClusterError("the answer was closed before its end", code="cluster.broken")
+    if reason in _ABORTED:
+        message, code = _ABORTED[reason]
+        return errors.ClusterError(message, code=code)
     if reason == "patience":
         return errors.ClusterError(f"the API server at {host} did not begin to answer in time", code="cluster.timeout")
     if isinstance(error, exceptions.ProxyError):
@@ -228,6 +232,11 @@ def _proxy(_error: Exception, host: str) -> errors.ClusterError:
     )
 
 
+_ABORTED: Final = {
+    "cancelled": ("the call was cancelled", "cluster.cancelled"),
+    "closed": ("the answer was closed before its end", "cluster.broken"),
+}
+"""Reason of an abort → message and code of its error."""
 _ABORTED_WHILE_CONNECTING: Final = (exceptions.ConnectTimeoutError, exceptions.SSLError, ssl.SSLError)
 """Errors of a connection that was aborted before it was established: its certificates are not at fault."""
 _ERRORS: Final[tuple[tuple[type[Exception], Callable[[Exception, str], errors.ClusterError]], ...]] = (

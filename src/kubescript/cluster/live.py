@@ -136,16 +136,24 @@ class Live:
         self, call: request.Request, deadlines: _Deadlines, cancel: cancellation.Cancellation
     ) -> types.Response:
         """Sends the request with the current credentials, once more if the connection was stale."""
-        server = self._identity.api_server(deadlines.head, cancel)
-        address = server.url
-        if server.authority:
-            address += f" ca-sha256:{server.authority}"
-        self._address = address
-        headers = self._headers(server, call, deadlines.head, cancel)
+        try:
+            server = self._identity.api_server(deadlines.head, cancel)
+            headers = self._headers(server, call, deadlines.head, cancel)
+        except errors.ClusterError as error:
+            error.is_unsent = True
+            raise
+        self._note_address(server)
         try:
             return self._send(server, call, headers, deadlines, cancel)
         except _StaleConnection:
             return self._send(server, call, headers, deadlines, cancel)
+
+    def _note_address(self, server: credentials.ApiServer) -> None:
+        """Sets the address and trust of the last call."""
+        address = server.url
+        if server.authority:
+            address += f" ca-sha256:{server.authority}"
+        self._address = address
 
     def _send(
         self,
@@ -158,13 +166,14 @@ class Live:
         """Performs one exchange that the deadline, the cancellation and `close` can abort."""
         from kubescript.cluster import connections, http  # importing urllib3 must not slow the start
 
-        exchange = connections.Exchange(deadlines.end)
+        exchange = connections.Exchange(deadlines.end, call.send_by)
         release = self._register(exchange, cancel)
         try:
             with self._abort_without_head(exchange, deadlines):
                 response = http.send(server.pool, server.url, call, headers, exchange)
         except errors.ClusterError as error:
             release()
+            error.is_unsent = exchange.is_unsent
             was_stale = error.code == "cluster.broken" and exchange.reused and not exchange.abort_reason
             if was_stale and call.method == "GET":
                 raise _StaleConnection from None

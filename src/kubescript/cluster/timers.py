@@ -1,4 +1,5 @@
-"""Functions that run at a given time. `live` uses one to abort a call at its deadline."""
+"""Functions that run at a given time, and the clock of the times that a sleeping machine does not stop. `live` uses the
+first to abort a call at its deadline."""
 
 from __future__ import annotations
 
@@ -8,7 +9,12 @@ import threading
 import time
 from collections.abc import Callable
 
-__all__ = ["Timers"]
+__all__ = ["Timers", "uptime"]
+
+
+def uptime() -> float:
+    """Returns the machine's uptime in seconds, including the time asleep."""
+    return time.clock_gettime(time.CLOCK_BOOTTIME)
 
 
 class Timers:

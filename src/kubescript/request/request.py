@@ -56,6 +56,8 @@ class Request:
     """The host's own text after our name and version in the user agent. It contains nothing from a caller."""
     deadline: float = math.inf
     """When the answer is no longer needed, on the `time.monotonic` clock."""
+    send_by: float = math.inf
+    """When the last byte may be sent, on the clock `cluster.timers.uptime`."""
     script: int = 0
     """Distinguishes the calls of one script from those of others."""
     metadata_rule: str = ""

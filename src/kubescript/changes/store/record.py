@@ -13,9 +13,9 @@ __all__ = ["Application", "Decision", "Record", "State", "StepState"]
 State = Literal["pending", "approved", "declined", "expired", "applying", "applied", "stopped"]
 """`stopped`: some of the plan's requests may have been carried out, and the others never will be."""
 
-StepState = Literal["waiting", "sending", "done", "failed", "unknown"]
-"""`sending` is written before the request is sent, and remains if the server dies; `unknown`: the request may or may
-not have been carried out."""
+StepState = Literal["waiting", "sending", "not sent", "done", "failed", "unknown"]
+"""`sending` is written before the request is sent, and remains if the server dies; `not sent`: no byte of it was sent,
+though it was written that it would be; `unknown`: the request may or may not have been carried out."""
 
 
 class Decision(msgspec.Struct, frozen=True):

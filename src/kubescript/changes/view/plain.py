@@ -11,7 +11,9 @@ from kubescript.changes.view import characters, model, view
 __all__ = ["text"]
 
 _LEAST_WIDTH: Final = 40
-_MARKS: Final = {"waiting": " ", "sending": "…", "done": "✓", "failed": "✗", "unknown": "?"}
+_MARKS: Final[dict[record.StepState, str]] = {
+    "waiting": " ", "sending": "…", "not sent": "✗", "done": "✓", "failed": "✗", "unknown": "?",
+}  # fmt: skip
 
 
 def text(entry: record.Record, width: int = 100, now: float | None = None) -> str:

@@ -1,0 +1,197 @@
+"""A server is stopped (SIGSTOP) while it applies a plan, another one takes the plan over, and the first one continues.
+By the API server's own audit log it then sends nothing more, whatever the other server or a person has done meanwhile.
+"""
+
+from __future__ import annotations
+
+import itertools
+import secrets
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import anyio
+import kubernetes.config
+import pytest
+from kubernetes import client
+
+from kubescript import app, config, types
+from kubescript.changes import approval, planner, planning, recovery
+from kubescript.changes.store import record
+from kubescript.changes.writer import WritableAccess
+from kubescript_safety.controlplane import audit
+from kubescript_sandbox.host import spawner
+from tests.kit import kill_points, rollouts
+from tests.kit.controlplane import logged
+
+pytestmark = [pytest.mark.promise("P-19"), pytest.mark.timeout(600)]
+
+SEND_S: Final = 0.5
+"""How long after its mark a server may send a request; another server takes a plan over at once."""
+WRITES: Final = {
+    "create": 'k8s.coreV1().create_namespaced_config_map(NAMESPACE, {"metadata": {"name": "new-N"}, "data": {"a": "2"}})\n',
+    "apply": 'k8s.apply({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "born-N", "namespace": NAMESPACE}, "data": {"a": "2"}})\n',
+    "patch": 'k8s.coreV1().patch_namespaced_config_map("old-N", NAMESPACE, {"data": {"a": "2"}})\n',
+    "apply again": 'k8s.apply({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "old-N", "namespace": NAMESPACE}, "data": {"a": "2"}}, force=True)\n',
+}
+NAMES: Final = {"create": "new", "apply": "born", "patch": "old", "apply again": "old"}
+OLD: Final = {"a": "1"}
+NEW: Final = {"a": "2"}
+THEIRS: Final = {"a": "theirs"}
+CALLER: Final = types.Caller("a-session", "a client", "1", "evaluate_script")
+_numbers: Final = itertools.count(1)
+
+
+@dataclass(frozen=True)
+class Place:
+    """A namespace, a server in this process, and processes of servers that are stopped."""
+
+    cluster: logged.Logged
+    namespace: str
+    application: app.Application
+    servers: kill_points.Deaths
+    core: Any
+
+    @property
+    def planning(self) -> planning.Planning:
+        assert self.application.operator.planning is not None
+        return self.application.operator.planning
+
+    def stricter(self) -> approval.Approvals:
+        """A server with other settings for writes, which stops the plans that it takes over."""
+        settings = self.application.settings.model_copy(update={"write_policy": config.WritePolicy(per_minute=9)})
+        access = self.application.operator.contexts.default
+        assert isinstance(access, WritableAccess)
+        keeper = recovery.Keeper(settings.plans)
+        return planning.Planning(settings, {"": access}, self.application.audit, keeper).approvals
+
+    def approved(self, *writes: str) -> Case:
+        """A plan with these writes, for objects that no other plan has."""
+        number = next(_numbers)
+        script = "".join(WRITES[write] for write in writes).replace("-N", f"-{number}")
+        self.make(f"old-{number}", OLD)
+        evaluate = self.application.operator.evaluator.evaluate
+        answer = anyio.run(evaluate, f"NAMESPACE = {self.namespace!r}\n{script}1", 60_000, None, CALLER)
+        assert answer.plan, answer.text
+        self.decide(answer.plan)
+        return Case(self, answer.plan, tuple(f"{NAMES[write]}-{number}" for write in writes))
+
+    def decide(self, plan_id: str) -> None:
+        approvals = self.planning.approvals
+        made = approvals.get(plan_id).plan
+        approvals.decide(plan_id, record.Decision(planner.local_user(), "terminal", True, made.hash))
+
+    def make(self, name: str, data: dict[str, str]) -> None:
+        self.core.create_namespaced_config_map(self.namespace, {"metadata": {"name": name}, "data": data})
+
+    def writes(self) -> list[audit.Event]:
+        """What kubescript has sent in earnest."""
+        return self.cluster.writes(rollouts.USER, self.namespace)
+
+
+@dataclass(frozen=True)
+class Case:
+    """One plan."""
+
+    place: Place
+    plan: str
+    names: tuple[str, ...]
+
+    def end(self, how: str) -> None:
+        """Another server takes the plan over."""
+        approvals = self.place.planning.approvals
+        if how == "stopped":
+            approvals = self.place.stricter()
+        ended = approvals.apply(self.plan, lambda _done, _count, _text: None)
+        assert ended.state == ("stopped" if how == "stopped" else "applied"), ended.text
+        if how == "taken back":
+            self.take_back()
+        if how == "made anew":
+            for name in self.names:
+                self.place.core.delete_namespaced_config_map(name, self.place.namespace)
+                self.place.make(name, THEIRS)
+
+    def take_back(self) -> None:
+        planning = self.place.planning
+        reverse = planning.undo(self.plan, CALLER, self.place.application.operator.evaluator.run_aside)
+        self.place.decide(reverse.id)
+        ended = planning.approvals.apply(reverse.id, lambda _done, _count, _text: None)
+        assert ended.state == "applied", ended.text
+
+    def found(self) -> tuple[Any, ...]:
+        """What there is now."""
+        listed = self.place.core.list_namespaced_config_map(self.place.namespace).items
+        data = {each.metadata.name: each.data for each in listed}
+        return tuple(data.get(name) for name in self.names)
+
+    def record(self) -> record.Record:
+        return self.place.planning.approvals.get(self.plan)
+
+
+@pytest.fixture(scope="module")
+def place(
+    run_folder: Path, run_process: int, tmp_path_factory: pytest.TempPathFactory, source: spawner.Spawner
+) -> Iterator[Place]:
+    cluster, namespace = logged.attach(run_folder, run_process), f"stopped-{secrets.token_hex(3)}"
+    load: Any = kubernetes.config.new_client_from_config  # the client leaves it untyped
+    core: Any = client.CoreV1Api(load(str(cluster.plane.kubeconfig)))
+    core.create_namespace({"metadata": {"name": namespace}})
+    folder = tmp_path_factory.mktemp("stopped")
+    kubeconfig = cluster.plane.kubeconfig_for(rollouts.USER, ("system:masters",))
+    file = str(folder / "state" / "plans.db")
+    audit_file = folder / "audit.jsonl"
+    given = {"kubeconfig": kubeconfig, "writes": "plan", "toolsets": ["code"], "plans": {"store": file, "page": False}}
+    given |= {"audit": {"file": audit_file}}
+    settings = config.Settings.model_validate(given)
+    with (
+        kill_points.opened(settings, audit_file) as servers,
+        app.opened(settings, source) as application,
+    ):
+        yield Place(cluster, namespace, application, servers, core)
+
+
+ENDS: Final = {
+    ("create", "applied"): NEW,
+    ("create", "stopped"): None,
+    ("create", "taken back"): None,
+    ("create", "made anew"): THEIRS,
+    ("patch", "applied"): NEW,
+    ("patch", "stopped"): OLD,
+    ("patch", "taken back"): OLD,
+    ("patch", "made anew"): THEIRS,
+    ("apply", "stopped"): None,
+    ("apply again", "made anew"): THEIRS,
+}
+"""What there is after a write that another server ended in this way."""
+
+
+@pytest.mark.parametrize("at", ["mark 2", "send 1", "bytes 1", "mark 3"])
+def test_a_server_that_was_stopped_sends_nothing_more(at: str, place: Place, attacks: Callable[[int], None]) -> None:
+    """Before its mark, after the mark, right before the bytes go out, and when the request was carried out."""
+    attacks(len(ENDS) + 1)
+    cases = {(write, how): place.approved(write) for write, how in ENDS}
+    cases["all", "applied"] = place.approved("create", "patch", "apply")
+    for case in cases.values():
+        place.servers.stop(case.plan, at if len(case.names) == 1 else LATER[at], SEND_S)
+    time.sleep(2 * SEND_S)
+    for (_, how), case in cases.items():
+        case.end(how)
+    before = [case.record() for case in cases.values()], place.writes()
+    for case in cases.values():
+        life = place.servers.resume(case.plan)
+        assert life.error.startswith("plan.decided"), life
+    assert ([case.record() for case in cases.values()], place.writes()) == before
+    assert cases.pop(("all", "applied")).found() == (NEW, NEW, NEW)
+    was_sent = at == "mark 3"
+    for end, case in cases.items():
+        expected = NEW if was_sent and end[1] == "stopped" else ENDS[end]
+        assert case.found() == (expected,), end
+    following = place.approved("patch")
+    following.end("applied")
+    assert following.found() == (NEW,)
+
+
+LATER: Final = {"mark 2": "mark 6", "send 1": "send 2", "bytes 1": "bytes 3", "mark 3": "mark 7"}
+"""The same point at the second step of three."""

@@ -17,6 +17,9 @@ class Draft(Protocol):
     def add(self, attempt: Any, context: str) -> None:
         """Adds a write. Raises PlanError when it cannot be part of this plan."""
 
+    def begin_sending(self, context: str) -> None:
+        """Notes that a write is sent to a cluster without a plan. Raises PlanError when the script plans writes."""
+
 
 @dataclass(frozen=True, slots=True)
 class Operation:

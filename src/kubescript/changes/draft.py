@@ -17,6 +17,7 @@ __all__ = ["Draft"]
 # There is a limit because a person has to read all of the plan.
 _MAX_BYTES: Final = 8 * 1024 * 1024
 """The approximate maximum size of a plan's requests and rows in bytes."""
+_TWO: Final = "use two scripts"
 # By default, the API server leaves a Job's pods running.
 _DELETE_OPTIONS: Final = '{"apiVersion":"v1","kind":"DeleteOptions","propagationPolicy":"Background"}'
 """The options of a deletion that undoes a creation."""
@@ -32,6 +33,8 @@ class Draft:
         self._steps: list[plan.Step] = []
         self._size = 0
         self._closed = False
+        self._sent: str | None = None
+        """The cluster to which the script has sent a write without a plan; None if there is none."""
         self.context = ""
         """The plan's cluster."""
 
@@ -44,6 +47,18 @@ class Draft:
             self._size += _size(step)
             self._steps.append(step)
 
+    def begin_sending(self, context: str) -> None:
+        """Notes that a write is about to be sent to a cluster without a plan. Raises PlanError when the script plans
+        writes."""
+        # Attack: the person who approves the plan is not told of the half of the script that nobody approves.
+        with self._lock:
+            if self._steps:
+                raise errors.PlanError(
+                    f"this script plans changes of {self.context}, so it sends none to {context} at once; {_TWO}",
+                    code="plan.overlap",
+                )
+            self._sent = context
+
     def close(self) -> tuple[plan.Step, ...]:
         """Ends the draft and returns its steps. Later writes are refused."""
         # Attack: a call of a script that has already ended would become part of a plan without having been shown.
@@ -54,9 +69,14 @@ class Draft:
     def _check(self, step: plan.Step, context: str) -> None:
         if self._closed:
             raise errors.PlanError("the script is over; its plan is closed", code="plan.closed")
+        if self._sent is not None:
+            raise errors.PlanError(
+                f"this script has sent a change to {self._sent} at once, so it plans none of {context}; {_TWO}",
+                code="plan.overlap",
+            )
         if self._steps and context != self.context:
             raise errors.PlanError(
-                f"one script changes one cluster, and this one already changes {self.context}; use two scripts",
+                f"one script changes one cluster, and this one already changes {self.context}; {_TWO}",
                 code="plan.overlap",
             )
         if len(self._steps) >= self._budgets[context]:

@@ -92,6 +92,8 @@ class Writer:
         if isinstance(tried, types.Response):
             return tried, False
         if not is_plan or draft is None:
+            if draft is not None:
+                draft.begin_sending(self._context)
             # The dry run is recorded under its own id, separately from the write that follows.
             dry = call.derive(call.request)
             dry.end(tried.answer.status)

@@ -469,6 +469,58 @@ def test_each_context_has_its_own_policy(places: Places, tmp_path: Path) -> None
         assert "prod-us: list pods in namespace default (policy.denied_resource)" in text
 
 
+MODES = """
+[plans]
+store = "{store}"
+page = false
+[[write_policy.approvals]]
+namespaces = ["kube-*"]
+count = 2
+[contexts.prod-eu]
+writes = "plan"
+[contexts.lab]
+writes = "direct"
+"""
+TRIED = """
+def attempt(context, namespace="default"):
+    try:
+        made = {{"metadata": {{"name": "made-by-" + context}}, "spec": {{"limits": []}}}}
+        k8s.context(context).coreV1().create_namespaced_limit_range(namespace, made)
+        return "ok"
+    except ApiException as error:
+        return error.code or error.status
+[{attempts}, sorted(each.metadata.name for each in k8s.context("lab").coreV1().list_namespaced_limit_range("default"))]
+"""
+
+
+@pytest.mark.parametrize("first", ["lab", "prod-eu"])
+def test_one_script_either_plans_its_writes_or_sends_them(first: str, places: Places, tmp_path: Path) -> None:
+    """The second of the two is refused, before it is sent; and the next script may do it."""
+    config = places.config(tmp_path, MODES.format(store=tmp_path / "plans.db"))
+    second = {"lab": "prod-eu", "prod-eu": "lab"}[first]
+    there = {"lab": ["made-by-lab"], "prod-eu": []}
+    clean = "k8s.context('lab').coreV1().delete_namespaced_limit_range('made-by-lab', 'default').kind"
+    with server(config) as ask:
+        text = ask(TRIED.format(attempts=f"attempt({first!r}), attempt({second!r})"))
+        assert answer(text) == ["ok", "plan.overlap", there[first]]
+        assert ("waits for a person" in text) == (first == "prod-eu"), text
+        text = ask(TRIED.format(attempts=f"attempt({second!r})"))
+        assert answer(text)[0] == "ok" and ("waits for a person" in text) == (second == "prod-eu"), text
+        ask(clean)
+
+
+def test_what_people_must_approve_is_not_sent_without_them(places: Places, tmp_path: Path) -> None:
+    """A cluster of direct writes refuses what `approvals` names; where plans are made, they ask for the people."""
+    config = places.config(tmp_path, MODES.format(store=tmp_path / "plans.db"))
+    with server(config) as ask:
+        text = ask(TRIED.format(attempts='attempt("lab", "kube-system")'))
+        assert answer(text) == ["writes.approvals", []]
+        refused = ask('k8s.context("lab").coreV1().delete_namespaced_config_map("a", "kube-public")')
+        assert 'the operator can set `writes = "plan"`' in refused
+        text = ask(TRIED.format(attempts='attempt("prod-eu", "kube-system")'))
+        assert answer(text) == ["ok", []] and "waits for a person" in text
+
+
 def test_read_only_on_the_command_line_closes_every_context(places: Places, tmp_path: Path) -> None:
     """The flag and the variable come before the file's tables; the opposite flag opens none that a table closes."""
     config = places.config(tmp_path, "[contexts.lab]\nread_only = false\n[contexts.prod-eu]\nread_only = true\n")

@@ -23,8 +23,9 @@ _DECISIVE: Final = {"acts_as", "approval", "denied_resources", "deny_defaults", 
 applied."""
 
 
-def read(given: config.WritePolicy) -> writes.Policy:
-    """Converts the settings. Raises ConfigError for a rule that cannot have its intended effect."""
+def read(given: config.WritePolicy, mode: str = "plan") -> writes.Policy:
+    """Converts the settings of a cluster in this mode. Raises ConfigError for a rule that cannot have its intended
+    effect."""
     _check_permits(given.permit)
     _check_namespaces(given.namespaces)
     for rule in given.approvals:
@@ -40,6 +41,9 @@ def read(given: config.WritePolicy) -> writes.Policy:
     ids = [expression.id for expression in given.expressions]
     if len(set(ids)) < len(ids):
         raise _wrong("two of `expressions` have the same id")
+    asked: list[str] = []
+    if mode == "direct":
+        asked = [pattern for rule in given.approvals for pattern in rule.namespaces]
     return writes.Policy(
         given.namespaces,
         given.verbs or None,
@@ -49,6 +53,7 @@ def read(given: config.WritePolicy) -> writes.Policy:
         frozenset(given.permit),
         given.expressions,
         given.per_minute,
+        tuple(asked),
     )
 
 

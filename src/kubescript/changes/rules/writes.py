@@ -112,6 +112,8 @@ class Policy:
     permit: frozenset[str] = frozenset()
     expressions: tuple[config.Expression, ...] = ()
     per_minute: int = 120
+    unapproved: tuple[str, ...] = ()
+    """The namespaces in which people must approve a write, of a cluster in which none is asked."""
 
 
 def find_objection(call: request.Request, rules: Policy) -> policy.Decision | None:
@@ -187,6 +189,12 @@ def _denials(call: request.Request, rules: Policy) -> Iterator[policy.Decision]:
     yield from _always(call)
     if rules.namespaces and not _is_in_scope(call.namespace, rules.namespaces):
         yield _deny("writes.scope", f"only namespaces {some(rules.namespaces)} may be changed", COMMAND)
+    if is_in(call.namespace, rules.unapproved):
+        yield _deny(
+            "writes.approvals",
+            'people must approve a change here, and with `writes = "direct"` nobody is asked',
+            'the operator can set `writes = "plan"`, or take the namespace out of `write_policy.approvals`',
+        )
     for rule in RULES:
         if rule.id not in rules.permit and _covers(rule, call):
             yield by(rule)

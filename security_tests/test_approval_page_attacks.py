@@ -325,7 +325,7 @@ def everywhere(text: str) -> plan.Plan:
         kind=text,
         findings=(plan.Finding(text, "critical", text), plan.Finding(text, "warning", text)),
         warnings=(text,),
-        dependents=(text,),
+        effects=(text,),
     )
     odd = approval_page.step(verb=text)
     author = plan.Author(text, text, text, text)

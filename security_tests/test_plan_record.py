@@ -48,7 +48,8 @@ class Server:
         chosen = self.application.settings
         access = self.application.operator.contexts.default
         assert isinstance(access, WritableAccess)
-        return planning.Planning(chosen, {"": access}, audit, recovery.Keeper(chosen.plans))
+        run = self.application.operator.evaluator.run_aside
+        return planning.Planning(chosen, {"": access}, audit, recovery.Keeper(chosen.plans), run)
 
     @property
     def own(self) -> planning.Planning:

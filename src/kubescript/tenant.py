@@ -17,11 +17,13 @@ from kubescript import clusters as cluster_parts
 from kubescript import concurrency, config, contexts, evaluator, redaction, types
 from kubescript.audit import recorder
 from kubescript.auth import access_rules
+from kubescript.broker import operation
 from kubescript.changes import rollouts, writer
 from kubescript.cluster import acting
 from kubescript.commands import processes
 from kubescript.telemetry import evaluation
 from kubescript.wire import inspection
+from kubescript_sandbox import runs
 from kubescript_sandbox.host import executor
 
 if TYPE_CHECKING:
@@ -96,7 +98,12 @@ class Tenant:
         from kubescript.changes import planning
 
         shared = self._shared
-        return planning.Planning(self.settings, accesses, shared.audit, shared.keeper(), self._caller)
+
+        def run(script: str, operation: operation.Operation) -> tuple[runs.Outcome, Callable[[str], str]]:
+            # The evaluator needs the planning, so it is made later.
+            return self.evaluator.run_aside(script, operation)
+
+        return planning.Planning(self.settings, accesses, shared.audit, shared.keeper(), run, self._caller)
 
     @functools.cached_property
     def _parts(self) -> builtin.Parts:

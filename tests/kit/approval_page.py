@@ -91,7 +91,7 @@ def release() -> tuple[plan.Step, ...]:
             resource="jobs",
             kind="Job",
             rows=(inspection.Row("status", '"completed 3 days ago"', None),),
-            dependents=("pod migrate-2711-x7k2p goes with it",),
+            effects=("pod migrate-2711-x7k2p goes with it",),
         ),
     )
 

@@ -279,7 +279,11 @@ def _live(parts: app.Application, audit: Path, order: _Order, writer: int) -> No
         access = parts.operator.contexts.default
         assert isinstance(access, WritableAccess)
         approvals = planning.Planning(
-            parts.settings, {"": access}, ledger, recovery.Keeper(parts.settings.plans)
+            parts.settings,
+            {"": access},
+            ledger,
+            recovery.Keeper(parts.settings.plans),
+            parts.operator.evaluator.run_aside,
         ).approvals
         if order.plan:
             approvals.apply(order.plan, lambda _done, _count, _text: None)

@@ -83,8 +83,8 @@ class Step(msgspec.Struct, frozen=True):
     warnings: tuple[str, ...] = ()
     """The API server's warnings, masked."""
     findings: tuple[Finding, ...] = ()
-    dependents: tuple[str, ...] = ()
-    """The effects of a deletion on other objects, one line each."""
+    effects: tuple[str, ...] = ()
+    """The effects on other objects, one line each."""
     undo: Request | None = None
     """The request that restores the object; None if impossible."""
 

@@ -15,7 +15,7 @@ import msgspec
 
 from kubescript import errors, types
 from kubescript.broker import operation, records
-from kubescript.changes import dependents, draft, plan
+from kubescript.changes import draft, impact, plan
 from kubescript_sandbox import runs
 
 if TYPE_CHECKING:
@@ -24,9 +24,6 @@ if TYPE_CHECKING:
 __all__ = ["Audit", "Planner", "Result", "Terms", "local_user"]
 
 log = logging.getLogger(__name__)
-
-Review = Callable[[Sequence[plan.Step]], Sequence[tuple[plan.Finding, ...]]]
-"""A function that returns the rules' findings for each step."""
 
 _MAX_READS: Final = 60
 _READS: Final = frozenset({"get", "list", "watch"})
@@ -65,6 +62,7 @@ class Terms:
     """The digest of the settings for writes."""
     budget: int
     """The maximum number of requests in one plan."""
+    assess: impact.Assess
     approvals: Callable[[frozenset[str]], int]
     """A function that returns how many people must approve changes in these namespaces."""
     identify: Identify
@@ -93,7 +91,6 @@ class Planner:
         *,
         expires_s: float,
         user: str,
-        review: Review,
         count: Count,
         audit: Audit | None,
     ) -> None:
@@ -103,7 +100,6 @@ class Planner:
         self._terms = terms
         self._expires_s = expires_s
         self._user = user
-        self._review = review
         self._count = count
         self._audit = audit
 
@@ -117,12 +113,11 @@ class Planner:
         script: str,
         caller: types.Caller,
         operation: operation.Operation,
-        run: dependents.Run,
         record: Callable[[plan.Plan], None],
     ) -> Result:
         """Makes, records and keeps the plan of a script that has succeeded."""
         try:
-            made = self.make(drafted, script, caller, operation, run)
+            made = self.make(drafted, script, caller, operation)
             if made is not None:
                 # The plan is recorded before it is kept: an unrecorded plan must not be approved.
                 record(made)
@@ -141,12 +136,7 @@ class Planner:
         return Result(note=f"{count} writes were tried and none is planned: the script failed")
 
     def make(
-        self,
-        drafted: draft.Draft,
-        script: str,
-        caller: types.Caller,
-        operation: operation.Operation,
-        run: dependents.Run,
+        self, drafted: draft.Draft, script: str, caller: types.Caller, operation: operation.Operation
     ) -> plan.Plan | None:
         """Returns the plan of a script that has succeeded; None if the script changes nothing. Raises
         KubescriptError."""
@@ -162,7 +152,7 @@ class Planner:
             cluster=terms.identify(operation),
             script=hashlib.sha256(script.encode("utf-8", "surrogatepass")).hexdigest(),
             policy=terms.policy,
-            steps=self._judge(steps, dependents.find(run, operation, drafted.context, steps)),
+            steps=terms.assess(steps, operation),
             reads=_reads(operation.summary.call_records),
             created=now,
             expires=now + self._expires_s,
@@ -178,15 +168,6 @@ class Planner:
         self._count(made.expires, size)
         plans = self._plans()
         plans.add(made)
-
-    def _judge(self, steps: Sequence[plan.Step], dependents: Sequence[tuple[str, ...]]) -> tuple[plan.Step, ...]:
-        """Returns the steps with the rules' findings, and the effects of deletions on other objects."""
-        reviews = self._review(steps)
-        judged = []
-        for step, found, below in zip(steps, reviews, dependents, strict=True):
-            findings = step.findings + found
-            judged.append(msgspec.structs.replace(step, findings=findings, dependents=below))
-        return tuple(judged)
 
 
 def local_user() -> str:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from kubescript import config, errors, types
 from kubescript.broker import records
-from kubescript.changes import application, approval, dependents, plan, planner, recovery, review, undo, writer
+from kubescript.changes import application, approval, impact, plan, planner, recovery, review, undo, writer
 from kubescript.changes.rules import write_settings
 from kubescript.changes.rules.conduct import configuration
 
@@ -42,6 +42,7 @@ class Planning:
         accesses: Mapping[str, writer.WritableAccess],
         ledger: approval.Ledger | None,
         kept: recovery.Keeper,
+        run: impact.Run,
         caller: user.User | None = None,
     ) -> None:
         """`accesses` has the clusters by context name; `caller` is the authenticated caller, if any."""
@@ -60,6 +61,7 @@ class Planning:
         # Requests that are sent with the caller's identity have this author's rights, so no other author's plan is
         # applied.
         self._acts_for = None if settings.acts_as == "server" else author
+        rules = _safety_rules(settings)
         terms: dict[str, planner.Terms] = {}
         self._targets: dict[str, application.Target] = {}
         for context, access in accesses.items():
@@ -67,15 +69,14 @@ class Planning:
             if own.mode != "plan":
                 continue
             name = context if len(accesses) > 1 else ""
-            terms[name] = _terms(own, access)
+            assessor = impact.Assessor(run, name, lambda steps: review.review(steps, rules))
+            terms[name] = _terms(own, access, assessor)
             self._targets[name] = application.Target(access.writer, terms[name].policy, terms[name].identify)
-        rules = _safety_rules(settings)
         self.planner = planner.Planner(
             kept.store,
             terms,
             expires_s=settings.plans.expires_s,
             user=author,
-            review=lambda steps: review.review(steps, rules),
             count=lambda expires, size: kept.count(person, expires, size),
             audit=ledger,
         )
@@ -85,7 +86,7 @@ class Planning:
         """Returns the store, which is opened when it is first used. Raises PlanError."""
         return self._keeper.store()
 
-    def undo(self, plan_id: str, caller: types.Caller, run: dependents.Run) -> plan.Plan:
+    def undo(self, plan_id: str, caller: types.Caller) -> plan.Plan:
         """Makes and keeps the reverse of a plan, for a person to approve. Raises KubescriptError."""
         done = self.approvals.get(plan_id)
         applier = self._applier()
@@ -93,7 +94,7 @@ class Planning:
         journal = records.NOWHERE
         if self._ledger is not None:
             journal = self._ledger.application(plan_id, self._user)
-        made = undo.make(done, target.writer, self.planner, caller, run, journal)
+        made = undo.make(done, target.writer, self.planner, caller, journal)
         # The plan is recorded before it is kept: an unrecorded plan must not be approved.
         if self._ledger is not None:
             self._ledger.record_plan(made)
@@ -173,7 +174,7 @@ class Planning:
         return application.Applier(kept.store(), self._targets, lambda: kept.is_closed, self._acts_for)
 
 
-def _terms(settings: config.Settings, access: writer.WritableAccess) -> planner.Terms:
+def _terms(settings: config.Settings, access: writer.WritableAccess, assessor: impact.Assessor) -> planner.Terms:
     cluster = access.cluster
 
     def place() -> str:
@@ -184,6 +185,7 @@ def _terms(settings: config.Settings, access: writer.WritableAccess) -> planner.
     return planner.Terms(
         policy=write_settings.digest(settings),
         budget=settings.write_policy.objects,
+        assess=assessor.assess,
         approvals=lambda namespaces: write_settings.approvals(settings.write_policy, namespaces),
         identify=access.writer.identify,
         place=place,

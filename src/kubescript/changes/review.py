@@ -67,7 +67,7 @@ def change_of(step: plan.Step) -> transcript.Change:
         images=step.images or None,
     )
     if change.removes:
-        return msgspec.structs.replace(change, orphans=_orphans(body))
+        return msgspec.structs.replace(change, orphans=documents.orphans(body))
     return _with_content(change, step, body)
 
 
@@ -104,13 +104,6 @@ def _owners(state: inspection.State | None) -> tuple[str, ...] | None:
     if not state.owner:
         return ()
     return (state.owner,)
-
-
-def _orphans(body: Any) -> bool:
-    """Says whether a deletion spares the object's dependents."""
-    if not isinstance(body, dict):
-        return False
-    return body.get("propagationPolicy") == "Orphan" or body.get("orphanDependents") is True
 
 
 def _name_fields(body: Any) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ import msgspec
 
 from kubescript import errors, types
 from kubescript.broker import operation, records
-from kubescript.changes import calls, dependents, plan, planner, writer
+from kubescript.changes import calls, plan, planner, writer
 from kubescript.changes.store import record
 from kubescript.request import json_body, request
 
@@ -20,7 +20,6 @@ def make(
     cluster: writer.Writer,
     plans: planner.Planner,
     caller: types.Caller,
-    run: dependents.Run,
     journal: records.Journal,
 ) -> plan.Plan:
     """Returns the reverse of a plan's applied steps, the last change first. Raises PlanError if nothing was applied, or
@@ -32,7 +31,7 @@ def make(
         if application.state == "done":
             reverse = _reverse(step, own)
             cluster.plan(reverse, own)
-    made = plans.make(drafted, f"undo {done.plan.id}", caller, own, run)
+    made = plans.make(drafted, f"undo {done.plan.id}", caller, own)
     if made is None:
         raise errors.PlanError(f"there is nothing to take back of plan {done.plan.id}", code="plan.no_undo")
     return made

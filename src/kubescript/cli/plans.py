@@ -116,7 +116,7 @@ def undo(context: click.Context, /, plan: str, **given: object) -> None:
         whole = _whole(opened, plan)
         caller = opening.operator(f"plans undo {whole}")
         planned = _planning(opened)
-        reverse = planned.undo(whole, caller, opened.operator.evaluator.run_aside)
+        reverse = planned.undo(whole, caller)
         code = settle(opened, reverse.id)
     context.exit(code)
 

@@ -271,7 +271,7 @@ class Evaluator:
         if outcome.fault is not None:
             return plans.abandon(drafted)
         record = entry.record_plan if entry is not None else _record_nowhere
-        return plans.end(drafted, request.script, request.caller, operation, self.run_aside, record)
+        return plans.end(drafted, request.script, request.caller, operation, record)
 
     def run_aside(self, script: str, operation: operation.Operation) -> tuple[runs.Outcome, Callable[[str], str]]:
         """Runs one of our scripts that reads what a plan needs to know, for ten seconds at most: it reads hostile

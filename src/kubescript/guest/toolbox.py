@@ -17,7 +17,7 @@ from kubescript.guest.helm import helm_lists, release
 from kubescript.guest.helm import script as helm_script
 from kubescript.guest.kubectl import cluster_info, deployments, edit_hpa, get, logs, top
 from kubescript.guest.kubectl.describe import describer
-from kubescript.guest.plans import plan_dependents, plan_rollouts
+from kubescript.guest.plans import plan_effects, plan_rollouts
 from kubescript.guest.sdk import client
 from kubescript.guest.sdk.values import exceptions, names
 from kubescript.wire import messages
@@ -55,7 +55,7 @@ TOOLS: Final[dict[str, Function]] = {
 """Tools by the names that MCP clients use."""
 
 FOR_PLANS: Final[dict[str, Function]] = {
-    "plan_dependents": plan_dependents.plan_dependents,
+    "plan_effects": plan_effects.plan_effects,
     "plan_rollouts": plan_rollouts.plan_rollouts,
 }
 """Functions that the host runs for plans, in separate scripts. No client has them as tools."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-__all__ = ["controller", "has_condition", "images", "labels", "mapping", "number", "replicas", "walk"]
+__all__ = ["controller", "has_condition", "images", "labels", "mapping", "number", "orphans", "replicas", "walk"]
 
 _MAX_OWNER: Final = 300
 _CONTAINERS: Final = frozenset({"containers", "initContainers", "ephemeralContainers"})
@@ -74,6 +74,13 @@ def replicas(body: Any) -> int | None:
     if isinstance(value, int) and not isinstance(value, bool):
         return value
     return None
+
+
+def orphans(body: Any) -> bool:
+    """Says whether the body of a deletion spares the object's dependents."""
+    if not isinstance(body, dict):
+        return False
+    return body.get("propagationPolicy") == "Orphan" or body.get("orphanDependents") is True
 
 
 def images(document: Any) -> Iterator[str]:

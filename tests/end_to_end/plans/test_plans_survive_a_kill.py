@@ -126,7 +126,8 @@ class Place:
         assert isinstance(access, WritableAccess)
         accesses = dict.fromkeys(settings.context_names or ("",), access)
         audit = ledger or self.application.audit
-        return planning.Planning(settings, accesses, audit, recovery.Keeper(settings.plans))
+        run = self.application.operator.evaluator.run_aside
+        return planning.Planning(settings, accesses, audit, recovery.Keeper(settings.plans), run)
 
     def approved(self, writes: tuple[str, ...] = FIRST) -> Made:
         """A new plan."""

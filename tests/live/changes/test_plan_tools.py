@@ -14,7 +14,7 @@ from typing import Any, Final
 import pytest
 
 from kubescript.broker import operation
-from kubescript.changes import dependents as kept
+from kubescript.changes import impact
 from kubescript.changes import plan as kept_plan
 from kubescript_sandbox import runs
 from tests.kit import plan_mode
@@ -140,18 +140,20 @@ def plan(scratch: ControlPlane, shop: Shop) -> Iterator[plan_mode.Planner]:
         yield made
 
 
-def target(name: str, namespace: str = "shop") -> dict[str, str]:
+def target(name: str, namespace: str = "shop") -> dict[str, Any]:
     """A target of a plan, by `deployments.apps/web`."""
     resource, _, own = name.partition("/")
     plural, _, group = resource.partition(".")
     version = "v2" if group == "autoscaling" else "v1"
-    return {"group": group, "version": version, "resource": plural, "namespace": namespace, "name": own}
+    change = {"group": group, "version": version, "resource": plural, "namespace": namespace, "name": own}
+    return change | {"subresource": "", "uid": "", "verb": "delete", "orphans": False, "rows": []}
 
 
 def dependents(plan: plan_mode.Planner, *names: str, namespace: str = "shop") -> Any:
     """What the host is told of the deletions of these objects."""
     targets = [target(name, namespace) for name in names]
-    return plan.value(f"k8s.tools.plan_dependents(targets={targets!r})")
+    answers = plan.value(f"k8s.tools.plan_effects(changes={targets!r})")
+    return [each["effects"] for each in answers]
 
 
 DEPENDENTS = {
@@ -220,13 +222,17 @@ def test_a_namespace_is_read_once(plan: plan_mode.Planner) -> None:
 
 def test_what_is_cut_off_is_counted() -> None:
     """An approver must not take the first lines for all of them."""
-    lines = [["x" * 500, *map(str, range(34))], ["one"]]
-    outcome = runs.Outcome(result=json.dumps(lines).encode())
+    answers = [
+        {"effects": ["x" * 500, *map(str, range(34))], "findings": []},
+        {"effects": ["one"], "findings": []},
+    ]
+    outcome = runs.Outcome(result=json.dumps(answers).encode())
     gone = kept_plan.Request("DELETE", "/api/v1/namespaces/shop/pods/a")
     steps = [kept_plan.Step(gone, "delete", "", "v1", "pods", "", "shop", name) for name in ("a", "b")]
-    first, second = kept.find(lambda _script, _operation: (outcome, str), operation.Operation(), "", steps)
-    assert first[0] == "x" * 400 + " …" and first[29:] == ("28", "… and 5 more")
-    assert second == ("one",)
+    assessor = impact.Assessor(lambda _script, _operation: (outcome, str), "", lambda steps: [()] * len(steps))
+    first, second = assessor.assess(steps, operation.Operation())
+    assert first.effects[0] == "x" * 400 + " …" and first.effects[29:] == ("28", "… and 5 more")
+    assert second.effects == ("one",)
 
 
 def test_objects_of_the_cluster(plan: plan_mode.Planner) -> None:

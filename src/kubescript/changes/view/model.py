@@ -80,7 +80,7 @@ class Change:
     rows: tuple[Row, ...]
     server_rows: tuple[Row, ...]
     """Fields that the request does not name."""
-    dependents: tuple[Shown, ...]
+    effects: tuple[Shown, ...]
     warnings: tuple[Shown, ...]
     findings: tuple[Finding, ...]
     state: record.StepState
@@ -98,8 +98,8 @@ class Change:
         parts = [count(len(self.rows), "field")]
         if self.server_rows:
             parts.append(f"{len(self.server_rows):,} set by the server")
-        if self.dependents:
-            parts.append(f"{len(self.dependents):,} depending on it")
+        if self.effects:
+            parts.append(count(len(self.effects), "effect"))
         if self.findings:
             parts.append(count(len(self.findings), "finding"))
         if self.warnings:

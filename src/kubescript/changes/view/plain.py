@@ -79,8 +79,8 @@ def _change(change: model.Change) -> Iterator[str]:
     yield f"   {_add_remarks(change.request)}"
     for warning in change.warnings:
         yield f"   warning of the API server: {_add_remarks(warning)}"
-    for dependent in change.dependents:
-        yield f"   depends on it: {_add_remarks(dependent)}"
+    for effect in change.effects:
+        yield f"   effect: {_add_remarks(effect)}"
     if change.removes:
         yield "   the whole object goes"
         return

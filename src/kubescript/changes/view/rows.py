@@ -94,7 +94,7 @@ def change(
         request=characters.show(_request(step)),
         rows=tuple(_row(row, comparisons) for row in own),
         server_rows=tuple(_row(row, comparisons) for row in server),
-        dependents=tuple(map(characters.show, step.dependents)),
+        effects=tuple(map(characters.show, step.effects)),
         warnings=tuple(map(characters.show, step.warnings)),
         findings=tuple(findings),
         state=application.state,

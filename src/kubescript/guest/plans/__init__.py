@@ -1,1 +1,1 @@
-"""Scripts that the host runs for plans: which objects deletions also affect, and how applied changes ended."""
+"""Scripts that the host runs for plans: what changes do to other objects, and how applied changes ended."""

@@ -62,9 +62,9 @@ Findings
    spec.template.metadata.annotations["kubectl.kubernetes.io/restartedAt"]:
      + "2026-11-23T09:30:00Z"
 
-5. Delete jobs.batch shop/migrate-2711: 1 field, 1 depending on it
+5. Delete jobs.batch shop/migrate-2711: 1 field, 1 effect
    DELETE /apis/batch/v1/namespaces/shop/jobs/migrate-2711?propagationPolicy=Background
-   depends on it: pod migrate-2711-x7k2p goes with it
+   effect: pod migrate-2711-x7k2p goes with it
    the whole object goes
 
 What the script read

@@ -1,5 +1,4 @@
-"""plan_dependents: the effects of deletions on other objects, for the people who approve a plan. The host runs it as a
-script.
+"""The effects of deletions on other objects.
 
 Each namespace is read once, however many deletions it has: the kinds that usually have owners, and those that show how
 many pods remain.
@@ -21,7 +20,7 @@ from kubescript.kube import kinds as kube_kinds
 from kubescript.kube import selectors
 from kubescript.wire import exchanges
 
-__all__ = ["plan_dependents"]
+__all__ = ["list_effects"]
 
 Json = dict[str, Any]
 Id = tuple[str, str, str]
@@ -88,7 +87,7 @@ class _Gone(NamedTuple):
         return found
 
 
-def plan_dependents(k8s: client.K8s, targets: Sequence[Mapping[str, str]]) -> list[list[str]]:
+def list_effects(k8s: client.K8s, targets: Sequence[Mapping[str, str]]) -> list[list[str]]:
     """Returns each deletion's effects on other objects: lines of text, in the order of the targets, which are dicts of
     group, version, resource, namespace and name."""
     found = [_find_target(k8s, each) for each in targets]

@@ -1,0 +1,180 @@
+"""What the steps of a plan mean beyond their own objects: the rules' findings, and the effects on other objects.
+
+The effects are found by one of kubescript's scripts in the sandbox, since it reads many objects of the cluster. The
+script's answer is hostile, since it contains names from the cluster: only lines of text, and findings of known rules,
+are taken from it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Literal
+
+import msgspec
+
+from kubescript.broker import operation
+from kubescript.changes import plan, scripts
+from kubescript.kube import documents, field_paths
+from kubescript_sandbox import runs
+
+__all__ = ["Assess", "Assessor", "Review", "Run"]
+
+Run = Callable[[str, operation.Operation], tuple[runs.Outcome, Callable[[str], str]]]
+"""A function that runs one of kubescript's scripts; returns its outcome, and the function that makes strings of the
+result fit for display."""
+Review = Callable[[Sequence[plan.Step]], Sequence[tuple[plan.Finding, ...]]]
+"""A function that returns the rules' findings for each step."""
+Assess = Callable[[Sequence[plan.Step], operation.Operation], tuple[plan.Step, ...]]
+"""`Assessor.assess`."""
+
+_UNKNOWN: Final = "writes.effects"
+"""The rule of the finding that effects could not be found out."""
+_RULES: Final = frozenset({"writes.endpoints", "writes.new_registry", "writes.used"})
+"""The rules that the script may report."""
+_MAX_LINES: Final = 30
+"""The maximum number of lines, and of findings, for one step."""
+_MAX_LINE: Final = 400
+_MAX_ROWS: Final = 200
+"""How many rows of one step the script is told."""
+_MAX_VALUE: Final = 500
+"""How many characters of one value the script is told."""
+_DECISIVE: Final = ("metadata.labels", "metadata.finalizers", "metadata.ownerReferences", "spec")
+"""The fields whose changes can have effects on other objects."""
+_POLICIES: Final = frozenset({"orphanDependents", "propagationPolicy"})
+"""The options of a deletion that say what becomes of the dependents."""
+_ORPHANS_BY_DEFAULT: Final = frozenset({("", "replicationcontrollers"), ("batch", "jobs")})
+"""Resources whose dependents the API server spares where a deletion does not say otherwise."""
+_FIELDS: Final = ("group", "version", "resource", "subresource", "namespace", "name", "verb")
+
+
+class _Remark(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A finding, as the script reports it."""
+
+    rule: str
+    level: Literal["warning", "critical"]
+    message: str
+
+
+class _Effects(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What the script reports about one step."""
+
+    effects: tuple[str, ...]
+    findings: tuple[_Remark, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Assessor:
+    """Assesses the steps of plans for one cluster. Safe for use from many threads."""
+
+    run: Run
+    context: str
+    """The cluster's name among the operator's contexts; empty if there is only one."""
+    review: Review
+
+    def assess(self, steps: Sequence[plan.Step], operation: operation.Operation) -> tuple[plan.Step, ...]:
+        """Returns the steps with their effects, and with the findings of the rules and of the script added."""
+        reviews = self.review(steps)
+        effects = self._find_effects(steps, operation)
+        assessed = []
+        for step, reviewed, (lines, found) in zip(steps, reviews, effects, strict=True):
+            findings = step.findings + reviewed + found
+            assessed.append(msgspec.structs.replace(step, findings=findings, effects=lines))
+        return tuple(assessed)
+
+    def _find_effects(
+        self, steps: Sequence[plan.Step], operation: operation.Operation
+    ) -> list[tuple[tuple[str, ...], tuple[plan.Finding, ...]]]:
+        """Returns the lines and findings of each step. Most plans cost no run of the script."""
+        asked = [step for step in steps if _has_effects(step)]
+        if not asked:
+            return [((), ())] * len(steps)
+        changes = [_describe(step) for step in asked]
+        cluster = scripts.cluster(self.context)
+        # Attack: the name of an object is code. The `repr` of these values is a Python literal, so no string in them
+        # becomes code.
+        script = f"{cluster}.tools.plan_effects(changes={changes!r})"
+        outcome, clean = self.run(script, operation.aside())
+        answers = iter(_read(outcome, len(asked), clean))
+        return [next(answers) if _has_effects(step) else ((), ()) for step in steps]
+
+
+def _has_effects(step: plan.Step) -> bool:
+    """Says whether a step may affect other objects, so that the script has to look for them."""
+    return step.removes
+
+
+def _describe(step: plan.Step) -> dict[str, Any]:
+    """Returns a step as the script needs it."""
+    change: dict[str, Any] = {field: getattr(step, field) for field in _FIELDS}
+    rows = [row for row in step.rows if not row.by_server and _is_decisive(row.path)]
+    change["uid"] = step.precondition.uid if step.precondition is not None else ""
+    change["orphans"] = _orphans(step)
+    change["rows"] = [[row.path, _cut(row.old), _cut(row.new)] for row in rows[:_MAX_ROWS]]
+    return change
+
+
+def _orphans(step: plan.Step) -> bool:
+    """Says whether a step deletes its object and spares the dependents."""
+    if not step.removes:
+        return False
+    options = json.loads(step.request.body or "{}")
+    if step.subresource == "eviction":
+        options = documents.mapping(options, "deleteOptions")
+    if _POLICIES & options.keys():
+        return documents.orphans(options)
+    return (step.group, step.resource) in _ORPHANS_BY_DEFAULT
+
+
+def _is_decisive(path: str) -> bool:
+    """Says whether a change of this field can have effects on other objects."""
+    return any(field_paths.covers(field, path) for field in _DECISIVE)
+
+
+def _cut(value: str | None) -> str | None:
+    return value if value is None else value[:_MAX_VALUE]
+
+
+def _read(
+    outcome: runs.Outcome, count: int, clean: Callable[[str], str]
+) -> list[tuple[tuple[str, ...], tuple[plan.Finding, ...]]]:
+    """Returns the lines and findings of each step, with texts made fit for display by `clean`."""
+    if outcome.fault is not None:
+        return [((), (_explain(outcome.fault.code),))] * count
+    try:
+        found = msgspec.json.decode(outcome.result or b"", type=tuple[_Effects, ...])
+    except msgspec.MsgspecError:
+        return [((), (_explain("no answer"),))] * count
+    known = all(remark.rule in _RULES for each in found for remark in each.findings)
+    if len(found) != count or not known:
+        return [((), (_explain("no answer"),))] * count
+    return [(tuple(map(clean, _list_lines(each.effects))), tuple(_list_findings(each, clean))) for each in found]
+
+
+def _explain(reason: str) -> plan.Finding:
+    """Returns the finding that the effects of a step are unknown."""
+    return plan.Finding(_UNKNOWN, "warning", f"what it affects could not be found out ({reason})")
+
+
+def _list_lines(lines: Sequence[str]) -> Iterator[str]:
+    """Yields as many lines as a person can read, and the number of the others."""
+    for line in lines[:_MAX_LINES]:
+        yield _shorten(line)
+    more = len(lines) - _MAX_LINES
+    if more > 0:
+        yield f"… and {more} more"
+
+
+def _list_findings(found: _Effects, clean: Callable[[str], str]) -> Iterator[plan.Finding]:
+    """Yields as many findings as a person can read, the critical ones first, and the number of the others."""
+    remarks = sorted(found.findings, key=lambda remark: remark.level)
+    for remark in remarks[:_MAX_LINES]:
+        yield plan.Finding(remark.rule, remark.level, clean(_shorten(remark.message)))
+    rest = remarks[_MAX_LINES:]
+    if rest:
+        yield plan.Finding(rest[0].rule, rest[0].level, f"… and {len(rest)} more findings")
+
+
+def _shorten(line: str) -> str:
+    return line if len(line) <= _MAX_LINE else line[:_MAX_LINE] + " …"

@@ -65,7 +65,8 @@ class Place:
         access = self.application.operator.contexts.default
         assert isinstance(access, WritableAccess)
         keeper = recovery.Keeper(settings.plans)
-        return planning.Planning(settings, {"": access}, self.application.audit, keeper).approvals
+        run = self.application.operator.evaluator.run_aside
+        return planning.Planning(settings, {"": access}, self.application.audit, keeper, run).approvals
 
     def approved(self, *writes: str) -> Case:
         """A plan with these writes, for objects that no other plan has."""
@@ -115,7 +116,7 @@ class Case:
 
     def take_back(self) -> None:
         planning = self.place.planning
-        reverse = planning.undo(self.plan, CALLER, self.place.application.operator.evaluator.run_aside)
+        reverse = planning.undo(self.plan, CALLER)
         self.place.decide(reverse.id)
         ended = planning.approvals.apply(reverse.id, lambda _done, _count, _text: None)
         assert ended.state == "applied", ended.text

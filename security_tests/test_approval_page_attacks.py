@@ -352,7 +352,7 @@ def told(served: approval_page.Served, made: plan.Plan, victim: Visitor, text: s
 
 ELEMENTS: Final = {
     "a", "bdi", "body", "button", "code", "del", "details", "div", "footer", "form", "h1", "h2", "h3", "h4", "head",
-    "header", "html", "input", "ins", "label", "li", "link", "main", "meta", "nav", "p", "section", "span", "strong",
+    "header", "html", "input", "ins", "label", "li", "link", "main", "meta", "nav", "ol", "p", "section", "span", "strong",
     "summary", "textarea", "title", "ul",
 }  # fmt: skip
 """What our templates write."""
@@ -578,9 +578,43 @@ def test_no_change_hides_among_twenty_thousand(served: approval_page.Served, vic
     assert f"2 changes ({count + 2:,} fields)" in page.words
     assert f"{count // 2:,} fields, {count // 2 + 1:,} set by the server" in page.words
     assert f"Approve 2 changes ({count + 2:,} fields)" in page.words
-    # The small change stands open below the large one.
-    assert [("open" in a) for tag, a in page.tags if a.get("class") == "change"] == [False, True]
+    # The other fields of the large change are closed; what decides stands open above them.
+    assert [("open" in a) for tag, a in page.tags if a.get("class") == "others"] == [False]
+    assert shown[0] == needle.path
     assert victim.post(made, {**page.hidden_fields, "decision": "approve"}).status == 303
+
+
+DECISIVE: Final = {
+    "a command": ("spec.template.spec.containers[web].command[2]", {}),
+    "an image of a custom resource": ("spec.workers[0].image", {"group": "example.com", "resource": "farms"}),
+    "a volume of a pod": ("spec.volumes[host].hostPath.path", {"group": "", "resource": "pods"}),
+    "a right": ("rules[0].verbs[1]", {"group": "rbac.authorization.k8s.io", "resource": "roles"}),
+    "a label by which roles are aggregated": (
+        'metadata.labels["rbac.example.com/aggregate-to-admin"]',
+        {"group": "rbac.authorization.k8s.io", "resource": "clusterroles"},
+    ),
+}
+
+
+@pytest.mark.promise("V-04")
+@pytest.mark.parametrize("by_server", [False, True], ids=["named", "by the server"])
+@pytest.mark.parametrize(("path", "place"), DECISIVE.values(), ids=DECISIVE)
+def test_what_decides_is_seen_without_opening_anything(
+    window: webdriver.Chrome, served: approval_page.Served, path: str, place: dict[str, str], by_server: bool
+) -> None:
+    """In a change that is closed for its size, a field that decides what runs or with which rights comes first, and all
+    lines of its value are on the page."""
+    noise = tuple(inspection.Row(f"metadata.annotations.option{number}", None, '"1"') for number in range(600))
+    value = "\\n".join(f"line {number}" for number in range(60))
+    needle = inspection.Row(path, None, f'"{value}"', by_server=by_server)
+    made = served.add(approval_page.step(rows=(*noise, needle), **place))
+    window.get(served.link(made))
+    rows = window.find_elements(By.CSS_SELECTOR, "#change-1 .rows > li")
+    assert len(rows) == 601 and rows[0].text.startswith(path)
+    assert rows[0].is_displayed() and "line 59" in rows[0].text
+    assert not rows[600].is_displayed()
+    text = plain.text(record.Record(made, "pending"), 200)
+    assert text.index(f"   {path}:") < text.index("   metadata.annotations.option0:")
 
 
 @pytest.mark.promise("V-04")

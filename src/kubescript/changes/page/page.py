@@ -43,7 +43,7 @@ _NEWEST: Final = 50
 """How many plans the overview page lists."""
 _REFRESH_S: Final = 2
 _OPEN_ROWS: Final = 40
-"""The maximum number of fields of a change that is open at first."""
+"""The maximum number of a change's other fields, besides the decisive ones, that are open at first."""
 _OPEN_ROWS_IN_ALL: Final = 400
 # A form has a reason, and a tick for each critical finding.
 _MAX_FORM: Final = 256 << 10
@@ -293,7 +293,7 @@ def _complaint(critical: Sequence[model.Finding], ticked: frozenset[str], reason
 
 
 def _find_closed(changes: Sequence[model.Change]) -> frozenset[int]:
-    """Returns the numbers of the changes that are closed at first; only their headings show how large they are."""
+    """Returns the numbers of the changes whose other fields are closed at first. Decisive fields are never closed."""
     closed = set()
     left = _OPEN_ROWS_IN_ALL
     for change in changes:

@@ -10,14 +10,14 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import operator
+import re
 import unicodedata
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 from kubescript.output import sanitizing
 
-__all__ = ["Shown", "lookalikes", "name", "show", "skeleton"]
+__all__ = ["Shown", "is_hidden", "is_mark", "name", "show"]
 
 # Attack: fifty combining marks cover the lines above and below.
 _MAX_MARKS: Final = 2
@@ -26,21 +26,11 @@ _BLANK: Final = frozenset("\u2800\U0001d159")
 """Symbols without ink, in addition to those in `sanitizing`."""
 _IMITATED: Final = frozenset({"LATIN", "CYRILLIC", "GREEK", "ARMENIAN", "CHEROKEE", "COPTIC", "LISU", "DESERET"})
 """Scripts whose letters resemble letters of other scripts in this list."""
-
-_LETTERS: Final = {
-    "a": "\u0430\u03b1\u0251", "b": "\u044c\u0184", "c": "\u0441\u03f2\u1d04", "d": "\u0501\u13e7",
-    "e": "\u0435\u04bd", "f": "\u0192\u0584", "g": "\u0261\u0581\u050d", "h": "\u04bb\u0570",
-    "i": "\u0456\u0131\u03b9\u04cf", "j": "\u0458\u03f3", "k": "\u043a\u03ba", "l": "\u01c0\u05c0\u04c0",
-    "m": "\u043c", "n": "\u0578\u043f\u0273", "o": "\u043e\u03bf\u0585\u0ed0", "p": "\u0440\u03c1",
-    "q": "\u051b\u0563", "r": "\u0433\u1d26", "s": "\u0455\ua731", "t": "\u0442\u03c4", "u": "\u057d\u03c5",
-    "v": "\u0475\u03bd", "w": "\u0461\u051d\u0561", "x": "\u0445\u03c7", "y": "\u0443\u03b3\u04af", "z": "\u1d22",
-    "-": "\u2010\u2011\u2012\u2013\u2014\u2015\u2212", "/": "\u2044\u2215\u29f8", ":": "\u2236\ua789\u0589",
-    ".": "\u06d4\u0701",
-}  # fmt: skip
-"""Maps a character to others of the same shape, in lower case and without accents."""
-_SHAPES: Final = str.maketrans(
-    {other: char for char, others in _LETTERS.items() for other in others} | {"0": "o", "1": "l", "i": "l", "|": "l"}
-)
+# Attack: 500 blanks push the end of a command out of view.
+_MOST_BLANKS: Final = 32
+"""The maximum number of blanks in a row that are drawn."""
+_LONG_BLANK: Final = " " * (_MOST_BLANKS + 1)
+_LONG_BLANKS: Final = re.compile(f"({_LONG_BLANK} *)")
 _SHORT_ESCAPES: Final = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
 
 
@@ -49,7 +39,8 @@ class Shown:
     """A string in its displayed form."""
 
     pieces: tuple[tuple[str, bool], ...]
-    """The parts of the string; True: an escape such as `\\u202e`, which stands for invisible characters."""
+    """The parts of the string; True: an escape such as `\\u202e`, or a number of blanks, for characters that nobody
+    would see."""
     remarks: tuple[str, ...] = ()
     """Remarks on the string's characters for the reader."""
 
@@ -61,18 +52,19 @@ class Shown:
 
 def show(text: str) -> Shown:
     """Returns one line of text in its displayed form."""
-    if text.isascii() and text.isprintable():
+    if text.isascii() and text.isprintable() and _LONG_BLANK not in text:
         return Shown(((text, False),))
     # A value may have a million characters, but it has few distinct ones.
     alphabet = set(text)
     parts = tuple(_pieces(text, alphabet))
-    pieces = tuple((piece, is_hidden) for piece, is_hidden, _ in parts)
+    pieces = tuple((piece, is_escaped) for piece, is_escaped, _ in parts)
     remarks = tuple(_remarks(text, alphabet, parts))
     return Shown(pieces, remarks)
 
 
 def name(text: str, imitated: Mapping[str, str]) -> Shown:
-    """Returns a name in its displayed form; `imitated` is the result of `lookalikes` for it and related names."""
+    """Returns a name in its displayed form; `imitated` is the result of `lookalikes.between_names` for it and related
+    names."""
     plain = show(text)
     remarks = list(plain.remarks)
     foreign = sorted(char for char in set(text) if not char.isascii())
@@ -92,50 +84,37 @@ def _describe_foreign(chars: list[str]) -> str:
     return remark
 
 
-def lookalikes(names: Iterable[str]) -> dict[str, str]:
-    """Returns the names that resemble another name, each with one of those that it resembles."""
-    groups: defaultdict[str, list[str]] = defaultdict(list)
-    for text in sorted(set(names)):
-        shape = skeleton(text)
-        groups[shape].append(text)
-    similar = {}
-    for first, *others in groups.values():
-        if others:
-            similar[first] = others[0]
-            similar |= dict.fromkeys(others, first)
-    return similar
+def is_hidden(char: str) -> bool:
+    """Says whether a character has no ink, or acts on those around it."""
+    return char in _BLANK or sanitizing.is_hidden(char)
 
 
-def skeleton(text: str) -> str:
-    """Returns the common form of strings that look alike: without accents, case and invisible characters, and with each
-    letter as the Latin letter of the same shape."""
-    if not text.isascii():
-        # Marks are removed first: the standard library sorts runs of marks, which takes a minute for 100,000.
-        bare = _without(text, _is_no_letter)
-        text = _without(unicodedata.normalize("NFKD", bare), _is_mark)
-    text = text.casefold().translate(_SHAPES)
-    # `rn` looks like m, and `vv` like w.
-    return text.replace("rn", "m").replace("vv", "w")
-
-
-def _is_no_letter(char: str) -> bool:
-    """Says whether a name looks the same without this character."""
-    # Attack: U+0F73, of class 0, decomposes into two marks.
-    return _is_hidden(char) or _is_mark(char) or unicodedata.combining(char) > 0
+def is_mark(char: str) -> bool:
+    """Says whether a character is drawn on the one before it."""
+    return unicodedata.category(char) in {"Mn", "Me"}
 
 
 def _pieces(text: str, alphabet: set[str]) -> Iterator[tuple[str, bool, int]]:
-    """Yields the parts of a string, whether each is escaped, and how many characters it stands for."""
-    hidden = {char for char in alphabet if _is_hidden(char)}
-    marks = {char for char in alphabet if _is_mark(char)}
-    if not hidden and not marks:
-        yield text, False, len(text)
-        return
+    """Yields the parts of a string, whether each is escaped, and how many invisible characters it stands for."""
+    hidden = set(filter(is_hidden, alphabet))
+    marks = set(filter(is_mark, alphabet))
+    for part in _LONG_BLANKS.split(text):
+        if part.startswith(_LONG_BLANK):
+            yield f"⟨{len(part):,} blanks⟩", True, 0
+        elif hidden or marks:
+            yield from _escape_hidden(part, hidden, marks)
+        elif part:
+            yield part, False, 0
+
+
+def _escape_hidden(text: str, hidden: set[str], marks: set[str]) -> Iterator[tuple[str, bool, int]]:
     judged = _judge(text, hidden, marks)
-    for is_hidden, pairs in itertools.groupby(judged, operator.itemgetter(1)):
+    for is_escaped, pairs in itertools.groupby(judged, operator.itemgetter(1)):
         chars = "".join(char for char, _ in pairs)
-        piece = _escapes(chars) if is_hidden else chars
-        yield piece, is_hidden, len(chars)
+        if is_escaped:
+            yield _escapes(chars), True, len(chars)
+        else:
+            yield chars, False, 0
 
 
 def _judge(text: str, hidden: set[str], marks: set[str]) -> Iterator[tuple[str, bool]]:
@@ -149,21 +128,6 @@ def _judge(text: str, hidden: set[str], marks: set[str]) -> Iterator[tuple[str, 
         yield char, count > _MAX_MARKS or char in hidden
 
 
-def _without(text: str, goes: Callable[[str], bool]) -> str:
-    gone = filter(goes, set(text))
-    return text.translate(dict.fromkeys(map(ord, gone)))
-
-
-def _is_hidden(char: str) -> bool:
-    """Says whether a character has no ink, or acts on those around it."""
-    return char in _BLANK or sanitizing.is_hidden(char)
-
-
-def _is_mark(char: str) -> bool:
-    """Says whether a character is drawn on the one before it."""
-    return unicodedata.category(char) in {"Mn", "Me"}
-
-
 def _escapes(text: str) -> str:
     """Returns the characters as JSON's escapes; values are already JSON."""
     escapes = {ord(char): _SHORT_ESCAPES.get(char) or sanitizing.escape(char) for char in set(text)}
@@ -171,10 +135,12 @@ def _escapes(text: str) -> str:
 
 
 def _remarks(text: str, alphabet: set[str], pieces: Iterable[tuple[str, bool, int]]) -> Iterator[str]:
-    hidden = sum(count for _, is_hidden, count in pieces if is_hidden)
+    hidden = sum(count for _, _, count in pieces)
     if hidden:
         plural = "s" if hidden > 1 else ""
         yield f"{hidden} invisible or control character{plural}, shown as \\u…"
+    if _LONG_BLANK in text:
+        yield "blanks in a row, shown as a number"
     directions = {unicodedata.bidirectional(char) for char in alphabet}
     if directions & {"R", "AL"}:
         yield "letters that are read from right to left"

@@ -41,6 +41,8 @@ class Row:
     """The lines that replace `old` and `new` if one of them is long."""
     badges: tuple[str, ...] = ()
     """Remarks on the two values for the reader."""
+    by_server: bool = False
+    """Whether the API server adds the change."""
 
     @property
     def counts(self) -> str:
@@ -73,13 +75,18 @@ class Change:
     """The request's position in the order of sending, from 1."""
     action: str
     """One of Create, Change, Replace, Delete, Evict and Send."""
+    headline: Shown
+    """`Change Deployment web in namespace shop`."""
     target: Shown
     turn: str
     """`second of 2 changes to this object`; empty if it is the only one."""
     request: Shown
+    decisive: tuple[Row, ...]
+    """Fields that decide what runs and with which rights; see `decisive`. No display closes them."""
     rows: tuple[Row, ...]
+    """The other fields that the request changes."""
     server_rows: tuple[Row, ...]
-    """Fields that the request does not name."""
+    """The other fields that the request does not name."""
     effects: tuple[Shown, ...]
     warnings: tuple[Shown, ...]
     findings: tuple[Finding, ...]
@@ -93,11 +100,17 @@ class Change:
         return self.action in {"Delete", "Evict"}
 
     @property
+    def fields(self) -> int:
+        """The number of fields, with those that the API server adds."""
+        return len(self.decisive) + len(self.rows) + len(self.server_rows)
+
+    @property
     def counts(self) -> str:
         """How much there is to read: `3 fields, 2 set by the server`."""
-        parts = [count(len(self.rows), "field")]
-        if self.server_rows:
-            parts.append(f"{len(self.server_rows):,} set by the server")
+        by_server = len(self.server_rows) + sum(row.by_server for row in self.decisive)
+        parts = [count(self.fields - by_server, "field")]
+        if by_server:
+            parts.append(f"{by_server:,} set by the server")
         if self.effects:
             parts.append(count(len(self.effects), "effect"))
         if self.findings:
@@ -157,10 +170,7 @@ class View:
     @property
     def fields(self) -> int:
         """The number of fields in all changes."""
-        total = 0
-        for change in self.changes:
-            total += len(change.rows) + len(change.server_rows)
-        return total
+        return sum(change.fields for change in self.changes)
 
     @property
     def amount(self) -> str:

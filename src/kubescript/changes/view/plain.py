@@ -6,24 +6,25 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from kubescript.changes.store import record
-from kubescript.changes.view import characters, model, view
+from kubescript.changes.view import characters, folding, model, view
 
-__all__ = ["text"]
+__all__ = ["LEAST_WIDTH", "text"]
 
-_LEAST_WIDTH: Final = 40
+LEAST_WIDTH: Final = 40
+"""The least width of a terminal on which a plan can be read."""
 _MARKS: Final[dict[record.StepState, str]] = {
     "waiting": " ", "sending": "…", "not sent": "✗", "done": "✓", "failed": "✗", "unknown": "?",
 }  # fmt: skip
 
 
 def text(entry: record.Record, width: int = 100, now: float | None = None) -> str:
-    """Returns a plan as text, as it is at the time `now` in seconds since the epoch, in lines of at most `width`
-    characters (at least 40). The text's only control character is the newline."""
-    room = max(width, _LEAST_WIDTH)
+    """Returns a plan as text, as it is at the time `now` in seconds since the epoch, in lines of at most `width` cells
+    of a terminal (at least `LEAST_WIDTH`). The text's only control character is the newline."""
+    room = max(width, LEAST_WIDTH)
     shown = view.of(entry, now)
     pieces: list[str] = []
     for line in _view(shown):
-        pieces += _fold(line, room)
+        pieces += folding.fold(line, room)
     return "\n".join(pieces) + "\n"
 
 
@@ -38,6 +39,8 @@ def _view(shown: model.View) -> Iterator[str]:
     yield _join(summary.sentence)
     if shown.outcome.text:
         yield _add_remarks(shown.outcome)
+    headlines = (f"{change.number}. {_add_remarks(change.headline)}" for change in shown.changes)
+    yield from _section("What will happen", headlines)
     yield from _section("Findings", map(_finding, shown.findings))
     for change in shown.changes:
         yield from _change(change)
@@ -76,15 +79,20 @@ def _change(change: model.Change) -> Iterator[str]:
     if change.state != "waiting":
         state = f"   [{_MARKS[change.state]}] {change.state}: {_add_remarks(change.outcome)}"
         yield state.rstrip(": ")
-    yield f"   {_add_remarks(change.request)}"
     for warning in change.warnings:
         yield f"   warning of the API server: {_add_remarks(warning)}"
     for effect in change.effects:
         yield f"   effect: {_add_remarks(effect)}"
     if change.removes:
         yield "   the whole object goes"
-        return
-    for row in change.rows:
+    else:
+        yield from _rows(change)
+    yield f"   request: {_add_remarks(change.request)}"
+
+
+def _rows(change: model.Change) -> Iterator[str]:
+    """Yields the lines of a request's fields, the decisive ones first."""
+    for row in (*change.decisive, *change.rows):
         yield from _row(row)
     if change.server_rows:
         fields = model.count(len(change.server_rows), "field")
@@ -129,21 +137,3 @@ def _add_remarks(words: characters.Shown) -> str:
         return words.text
     remarks = "; ".join(words.remarks)
     return f"{words.text} [{remarks}]"
-
-
-def _fold(line: str, width: int) -> Iterator[str]:
-    """Yields a line in pieces, broken at spaces if possible."""
-    margin = len(line) - len(line.lstrip(" "))
-    # Attack: later pieces of a value look like kubescript's own lines. So they are indented more deeply.
-    indent = " " * min(margin + 6, width // 2)
-    lead = ""
-    start = 0
-    while len(lead) + len(line) - start > width:
-        room = width - len(lead)
-        # The space must be in the last third of the line: a break further left would waste most of the line.
-        blank = line.rfind(" ", start + room * 2 // 3, start + room)
-        end = start + room if blank < 0 else blank + 1
-        yield lead + line[start:end]
-        lead = indent
-        start = end
-    yield lead + line[start:]

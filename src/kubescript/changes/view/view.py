@@ -10,7 +10,7 @@ from typing import Final
 
 from kubescript.changes import plan
 from kubescript.changes.store import record
-from kubescript.changes.view import characters, model, rows
+from kubescript.changes.view import characters, comparisons, lookalikes, model, rows
 from kubescript.kube import paths
 
 __all__ = ["findings", "moment", "of", "summary"]
@@ -151,8 +151,8 @@ def _duration(seconds: float) -> str:
 
 
 def _changes(entry: record.Record, found: Iterable[model.Finding]) -> Iterator[model.Change]:
-    imitated = characters.lookalikes(_names(entry.plan))
-    comparisons = rows.Comparisons()
+    imitated = lookalikes.between_names(_names(entry.plan))
+    compared = comparisons.Comparisons()
     of_change = defaultdict(list)
     for finding in found:
         of_change[finding.change].append(finding)
@@ -163,7 +163,7 @@ def _changes(entry: record.Record, found: Iterable[model.Finding]) -> Iterator[m
             application = entry.steps[index]
         number = index + 1
         turn = next(turns)
-        yield rows.change(number, step, turn, of_change[number], application, imitated, comparisons)
+        yield rows.change(number, step, turn, of_change[number], application, imitated, compared)
 
 
 def _turns(steps: Iterable[plan.Step]) -> Iterator[str]:

@@ -16,6 +16,13 @@ Plan p-1: Waits for a decision
 5 changes to 4 objects in namespace shop of cluster kind-dev, asked for by claude-code with
       evaluate_script for uid 1000 (alice), expires in 12 minutes
 
+What will happen
+  1. Change Deployment web in namespace shop (scale)
+  2. Change Deployment web in namespace shop
+  3. Change ConfigMap shop-settings in namespace shop
+  4. Change Deployment worker in namespace shop
+  5. Delete Job migrate-2711 in namespace shop
+
 Findings
   CRITICAL writes.registry: the image registry.example.org/shop/web:1.28.0 is of a registry that is
         not on the list (change 2, deployments.apps shop/web)
@@ -23,14 +30,13 @@ Findings
         configmaps shop/shop-settings)
 
 1. Change deployments.apps/scale shop/web, first of 2 changes to this object: 1 field
-   PATCH /apis/apps/v1/namespaces/shop/deployments/web?fieldManager=kubescript
    spec.replicas:
      − 3
      + 6
+   request: PATCH /apis/apps/v1/namespaces/shop/deployments/web?fieldManager=kubescript
 
 2. Change deployments.apps shop/web, second of 2 changes to this object: 2 fields, 2 set by the
       server, 1 finding, 1 warning
-   PATCH /apis/apps/v1/namespaces/shop/deployments/web?fieldManager=kubescript
    warning of the API server: spec.template.spec.containers[web].env[2]: hides previous definition
          of LOG_LEVEL
    spec.template.spec.containers[web].image:
@@ -45,9 +51,9 @@ Findings
    spec.template.spec.containers[web].imagePullPolicy:
      − "Always"
      + "IfNotPresent"
+   request: PATCH /apis/apps/v1/namespaces/shop/deployments/web?fieldManager=kubescript
 
 3. Change configmaps shop/shop-settings: 1 field, 1 finding
-   PATCH /api/v1/namespaces/shop/configmaps/shop-settings?fieldManager=kubescript
    data["shop.toml"]:
      … 18 lines that stay
        option17 = 17
@@ -56,16 +62,17 @@ Findings
      − timeout = 30
      + timeout = 90
        retry = true
+   request: PATCH /api/v1/namespaces/shop/configmaps/shop-settings?fieldManager=kubescript
 
 4. Change deployments.apps shop/worker: 1 field
-   PATCH /apis/apps/v1/namespaces/shop/deployments/worker?fieldManager=kubescript
    spec.template.metadata.annotations["kubectl.kubernetes.io/restartedAt"]:
      + "2026-11-23T09:30:00Z"
+   request: PATCH /apis/apps/v1/namespaces/shop/deployments/worker?fieldManager=kubescript
 
 5. Delete jobs.batch shop/migrate-2711: 1 field, 1 effect
-   DELETE /apis/batch/v1/namespaces/shop/jobs/migrate-2711?propagationPolicy=Background
    effect: pod migrate-2711-x7k2p goes with it
    the whole object goes
+   request: DELETE /apis/batch/v1/namespaces/shop/jobs/migrate-2711?propagationPolicy=Background
 
 What the script read
   list deployments.apps in namespace shop

@@ -1,0 +1,131 @@
+"""Plans that look like something else: on a terminal, in a client's form, and to a reader's eye."""
+
+from __future__ import annotations
+
+import json
+import unicodedata
+from typing import Any, Final
+
+import pytest
+
+from kubescript.changes import plan
+from kubescript.changes.store import record
+from kubescript.changes.view import plain, view
+from kubescript.wire import inspection
+from tests.kit import approval_page
+
+IMAGE: Final = "spec.template.spec.containers[web].image"
+FORGED: Final = "9. Delete namespaces prod: 0 fields"
+
+
+def text_of(*rows: inspection.Row, width: int = 400, **values: Any) -> str:
+    """A plan that changes these fields, as text."""
+    made = approval_page.plan_of(approval_page.step(rows=rows, **values))
+    return plain.text(record.Record(made, "pending"), width)
+
+
+def screen_of(text: str, width: int) -> list[str]:
+    """The lines of a terminal that has this text, and gives two cells to wide and ambiguous letters."""
+    screen = []
+    for line in text.split("\n"):
+        row, cells = "", 0
+        for char in line:
+            size = 2 if unicodedata.east_asian_width(char) in "WFA" else 1
+            if cells + size > width:
+                screen.append(row)
+                row, cells = "", 0
+            row, cells = row + char, cells + size
+        screen.append(row)
+    return screen
+
+
+WIDE: Final = {
+    "wide": "\N{CJK UNIFIED IDEOGRAPH-5B57}", "full width": "\uff21", "ambiguous": "\N{CYRILLIC SMALL LETTER A}",
+    "emoji": "\N{PILE OF POO}", "mixed": "a\N{HANGUL SYLLABLE HAN}",
+}  # fmt: skip
+
+
+@pytest.mark.promise("V-03")
+@pytest.mark.parametrize("width", [40, 80, 101])
+@pytest.mark.parametrize("letters", WIDE.values(), ids=WIDE)
+def test_wide_letters_push_no_line_to_the_edge_of_a_terminal(letters: str, width: int) -> None:
+    """Whatever number of them stands before it: a terminal would break the line there, and the rest would stand where
+    kubescript's own lines begin."""
+    for count in range(1, width):
+        value = json.dumps(letters * count + FORGED, ensure_ascii=False)
+        shown = screen_of(text_of(inspection.Row("data.x", None, value), width=width), width)
+        assert not [line for line in shown if line.startswith(FORGED[:3])]
+
+
+@pytest.mark.promise("V-03")
+def test_blanks_and_empty_lines_push_nothing_out_of_view() -> None:
+    """Long runs of them are shown as their number, with a remark; short ones as they are."""
+    command = f'"true{" " * 500}; rm -rf /"'
+    shown = text_of(inspection.Row("spec.template.spec.containers[web].args[0]", None, command))
+    assert "+ true⟨500 blanks⟩; rm -rf /" in shown and "blanks in a row, shown as a number" in shown
+    script = json.dumps("true" + "\n" * 500 + "rm -rf /\n" + " \n" * 9 + "exit")
+    shown = text_of(inspection.Row("data.run", None, script))
+    lines = [line.strip() for line in shown.splitlines() if line.startswith("     +")]
+    assert lines == ["+ true", "+ ⟨499 empty lines⟩", "+ rm -rf /", "+ ⟨9 empty lines, 9 blanks⟩", "+ exit"]
+    usual = text_of(inspection.Row("data.run", None, json.dumps("if x:\n\n\n" + " " * 24 + "y")))
+    assert "⟨" not in usual and " " * 24 + "y" in usual
+    assert "[a line of 5,002 characters]" in text_of(inspection.Row("data.x", None, '"' + "x" * 5_000 + '"'))
+
+
+IMITATIONS: Final = {
+    "a registry": ("registry.example.com/shop/web:1.27", "registry.examp1e.com/shop/web:1.28", "registry.examp1e.com"),
+    "a repository": ("example.com/payments/web:1", "example.com/payrnents/web:2", "payrnents"),
+    "a repository with a digest": ("example.com/shop:1", f"example.com/sh\u043ep@sha256:{'0' * 64}", "sh\u043ep"),
+    "a separator": ("example.com/shop:1", "example\u06d4com/shop:2", "example\u06d4com"),
+}
+
+
+@pytest.mark.promise("V-03")
+@pytest.mark.parametrize(("old", "new", "part"), IMITATIONS.values(), ids=IMITATIONS)
+def test_a_new_tag_hides_no_imitated_name(old: str, new: str, part: str) -> None:
+    """Each part of a new image is compared with those of the old one, and with the object's other images."""
+    was, now = (json.dumps(each, ensure_ascii=False) for each in (old, new))
+    assert f"{part} looks like " in text_of(inspection.Row(IMAGE, was, now))
+    assert f"{part} looks like " in text_of(inspection.Row(IMAGE, None, now), images=(old,))
+
+
+@pytest.mark.promise("V-03")
+def test_a_label_is_compared_word_by_word() -> None:
+    """As an image is."""
+    row = inspection.Row("metadata.labels.team", '"payments-blue"', '"payrnents-green"')
+    assert "[payrnents looks like payments]" in text_of(row)
+
+
+@pytest.mark.promise("V-03")
+def test_a_number_hides_no_imitated_name_of_an_object() -> None:
+    """Names are compared word by word; those that only have words in common are not marked."""
+    names = ("payment-api-1", "payrnent-api-2", "payment-db-1", "web-10", "web-11", "worker")
+    made = approval_page.plan_of(*map(approval_page.step, names))
+    changes = view.of(record.Record(made, "pending")).changes
+    marked = {change.target.text.split("/")[1] for change in changes if change.target.remarks}
+    assert marked == set(names[:3])
+
+
+@pytest.mark.promise("V-03")
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("registry.example.com/shop/web:1.27.3", "registry.example.com/shop/web:1.28.0"),
+        ("registry.example.com/shop/web:1.27.3", "mirror.example.com/shop/web:1.27.3"),
+        ("Always look at the time", "always look at the time and the date"),
+    ],
+)
+def test_a_usual_change_is_not_marked(old: str, new: str) -> None:
+    """A remark that stands at every change is no remark."""
+    assert "looks like" not in text_of(inspection.Row(IMAGE, json.dumps(old), json.dumps(new)), images=(old,))
+
+
+@pytest.mark.promise("P-19")
+@pytest.mark.parametrize(("exists", "verb"), [(False, "Create"), (True, "Change")])
+def test_an_apply_that_makes_an_object_says_so(exists: bool, verb: str) -> None:
+    """The request has the method PATCH either way."""
+    request = plan.Request("PATCH", "/apis/apps/v1/namespaces/shop/deployments/web", (), "application/apply-patch+yaml")
+    before = plan.Precondition("u-1", "7") if exists else None
+    shown = text_of(request=request, precondition=before)
+    assert f"\n  1. {verb} Deployment web in namespace shop\n" in shown
+    assert f"\n1. {verb} deployments.apps shop/web: " in shown

@@ -1,0 +1,50 @@
+"""The fields that decide what runs, and with which rights. A display shows them first, and never closed.
+
+Attack: a command stands among forty harmless fields, in a change that is closed because of its size.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from kubescript.changes import plan
+from kubescript.kube import field_paths
+from kubescript.wire import inspection
+
+__all__ = ["is_decisive"]
+
+_RIGHTS: Final = frozenset({
+    "authorization.openshift.io", "oauth.openshift.io", "rbac.authorization.k8s.io", "security.openshift.io",
+    "user.openshift.io",
+})  # fmt: skip
+"""API groups in which every field but an annotation decides about rights: even labels, by which roles are
+aggregated."""
+_OF_CONTAINERS: Final = frozenset({
+    "args", "automountServiceAccountToken", "command", "env", "envFrom", "hostAliases", "hostIPC", "hostNetwork",
+    "hostPID", "hostUsers", "image", "imagePullSecrets", "lifecycle", "runtimeClassName", "securityContext",
+    "serviceAccount", "serviceAccountName", "shareProcessNamespace", "volumeDevices", "volumeMounts", "volumes",
+})  # fmt: skip
+"""Fields of a pod, which custom resources have under the same names."""
+_OF_PODS: Final = frozenset({"containers", "ephemeralContainers", "initContainers", "jobTemplate", "template"})
+"""Fields below which a whole pod is described."""
+_PODS: Final = frozenset({"pods", "podtemplates"})
+_DATA: Final = frozenset({"configmaps", "secrets"})
+"""Resources whose keys people choose, and which run nothing."""
+_EMPTY: Final = frozenset({"{}", "[]"})
+
+
+def is_decisive(step: plan.Step, row: inspection.Row) -> bool:
+    """Says whether a field decides what runs, or with which rights. All that a request names of a pod does; of what the
+    API server adds, which has many defaults, only some fields do."""
+    if step.group in _RIGHTS:
+        return not field_paths.covers("metadata.annotations", row.path)
+    first, *others = field_paths.plain(row.path).split(".")
+    if first == "metadata" or (not step.group and step.resource in _DATA):
+        return False
+    names = {first, *others}
+    if row.by_server:
+        is_default = row.old is None and row.new in _EMPTY
+        return not is_default and not names.isdisjoint(_OF_CONTAINERS)
+    if not step.group and step.resource in _PODS:
+        return True
+    return not names.isdisjoint(_OF_CONTAINERS | _OF_PODS)

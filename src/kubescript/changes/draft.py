@@ -101,7 +101,7 @@ def _step(attempt: attempt.Attempt) -> plan.Step:
     if changes.before is not None:
         before = changes.before
         precondition = plan.Precondition(before.uid, before.resource_version)
-    notices = [plan.Finding(one.rule, "warning", one.message) for one in attempt.notices]
+    notices = [plan.Finding(one.rule, one.level, one.message) for one in attempt.notices]
     return plan.Step(
         request=_request(call),
         verb=call.verb,

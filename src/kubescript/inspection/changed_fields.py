@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from kubescript.inspection import nodes, requested
+from kubescript.inspection import hidden, nodes, requested
 from kubescript.kube import merge_keys
 from kubescript.wire import inspection
 
@@ -55,13 +55,14 @@ def between(
     before: _Side,
     after: _Side,
     asked: requested.Asked,
+    masks: hidden.Finder,
     uid: str = "",
     resource: str = "",
 ) -> Differences:
     """Returns the differences between two objects, either of which may be missing, in the order of `after`; removed
-    values follow their siblings. `uid` is that of `after`, and `resource` its resource if that is in the core group.
-    Raises TooManyError."""
-    found = _Rows(uid or None, resource)
+    values follow their siblings. `masks` finds what masks hide in them. `uid` is that of `after`, and `resource` its
+    resource if that is in the core group. Raises TooManyError."""
+    found = _Rows(masks, uid or None, resource)
     found.objects(before, after, asked)
     return Differences(tuple(found.rows), found.digest.hexdigest(), found.requested.hexdigest())
 
@@ -69,7 +70,8 @@ def between(
 class _Rows:
     """The rows that were found, and the current path of the comparison."""
 
-    def __init__(self, uid: str | None, resource: str) -> None:
+    def __init__(self, masks: hidden.Finder, uid: str | None, resource: str) -> None:
+        self._masks = masks
         self._uid = uid
         self._allots = _ALLOTS if resource == "services" else frozenset()
         self._is_pod = resource == "pods"
@@ -123,12 +125,23 @@ class _Rows:
         """Adds a row for two values without members, either of which may be missing."""
         was_text = now_text = None
         was_raw = now_raw = _NONE
+        behind = hidden.NOTHING
         if old is not None:
             was_text, was_raw = nodes.text(old), old.raw
         if new is not None:
             now_text, now_raw = nodes.text(new), new.raw
-        self._add(was_text, now_text, is_named=is_named)
+            behind = self._find_hidden(new, is_new=old is None)
+        self._add(was_text, now_text, behind, is_named=is_named)
         self._hash(was_raw, now_raw, is_named=is_named)
+
+    def _find_hidden(self, new: nodes.Node, *, is_new: bool) -> hidden.Hidden:
+        """Returns what masks hide in the current field: in the path of a new field, or else in the new value."""
+        behind = hidden.NOTHING
+        if is_new:
+            behind = hidden.find_in_path(self._path, self._names)
+        if behind == hidden.NOTHING and not nodes.is_same(new.raw, new.shown):
+            behind = self._masks.find(self._names, new)
+        return behind
 
     def _lists(self, old: _Side, new: _Side, asked: requested.Asked) -> None:
         """Compares two lists, by label where all items have one, otherwise by index."""
@@ -175,13 +188,21 @@ class _Rows:
         is_named = asked.names(existed=True)
         old_text = nodes.order(key, old)
         new_text = nodes.order(key, new)
-        self._add(old_text, new_text, is_named=is_named)
+        # A new label has rows of its own, with what masks hide of it.
+        self._add(old_text, new_text, hidden.NOTHING, is_named=is_named)
         old_labels = [item.raw[key] for item in old]
         new_labels = [item.raw[key] for item in new]
         self._hash(old_labels, new_labels, is_named=is_named)
 
-    def _add(self, old: tuple[str, bool] | None, new: tuple[str, bool] | None, *, is_named: bool) -> None:
-        """Adds a row; `is_named` says whether the request names it."""
+    def _add(
+        self,
+        old: tuple[str, bool] | None,
+        new: tuple[str, bool] | None,
+        behind: hidden.Hidden,
+        *,
+        is_named: bool,
+    ) -> None:
+        """Adds a row; `behind` is what masks hide of it, and `is_named` says whether the request names it."""
         path = "".join(self._path).removeprefix(".")
         was, was_masked = old or (None, False)
         now, now_masked = new or (None, False)
@@ -191,7 +212,7 @@ class _Rows:
         self._left -= size
         if self._left < 0 or len(self.rows) >= inspection.MAX_ROWS:
             raise TooManyError
-        row = inspection.Row(path, was, now, not is_named, is_masked)
+        row = inspection.Row(path, was, now, not is_named, is_masked, *behind)
         self.rows.append(row)
 
     def _hash(self, old: Any, new: Any, *, is_named: bool) -> None:

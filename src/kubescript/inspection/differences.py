@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import msgspec
 
-from kubescript.inspection import changed_fields, expressions, facts, nodes, requested, reverse_patch, risks
+from kubescript.inspection import changed_fields, expressions, facts, hidden, nodes, requested, reverse_patch, risks
 from kubescript.wire import inspection
 from kubescript_masking.engine import program
 from kubescript_sandbox.wire import outline
@@ -95,8 +95,9 @@ def _find_differences(
     # Only kinds of the core group have fields that the API server allots anew.
     resource = "" if about.group or about.subresource else about.resource
     asked = requested.of(about, body)
+    masks = hidden.Finder(about, old, body)
     try:
-        return changed_fields.between(old, new, asked, uid, resource)
+        return changed_fields.between(old, new, asked, masks, uid, resource)
     except changed_fields.TooManyError:
         raise ComparisonError("rows") from None
 

@@ -18,6 +18,7 @@ __all__ = [
     "Node",
     "fields",
     "is_same",
+    "is_withheld",
     "items",
     "join",
     "key_step",
@@ -114,6 +115,11 @@ def key_step(key: Any) -> str:
     if not isinstance(key, str):
         key = _WITHHELD_TEXT
     return field_paths.key_step(key)
+
+
+def is_withheld(step: str) -> bool:
+    """Says whether a step of a path stands for a key or label that cannot be shown."""
+    return _WITHHELD_TEXT in step
 
 
 def label_step(key: str, item: Any) -> str:

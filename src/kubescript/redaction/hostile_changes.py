@@ -13,7 +13,7 @@ __all__ = ["read"]
 
 # Made before any threads start: two that decode into a type simultaneously for the first time can crash msgspec 0.22.
 _CHANGES: Final = msgspec.json.Decoder(inspection.Changes)
-_VALUES: Final = 8
+_VALUES: Final = 10
 """How many JSON values a row may have."""
 _DIGITS: Final = frozenset("0123456789abcdef")
 _DIGEST: Final = 64
@@ -52,6 +52,8 @@ def _is_plausible(changes: inspection.Changes) -> bool:
     """Says whether a comparison can have made these changes."""
     if len(changes.rows) > inspection.MAX_ROWS:
         return False
+    if not all(map(_is_plausible_row, changes.rows)):
+        return False
     # The host hands risks and digests on to rules and reviewers, so it takes only what it knows: each risk once, in its
     # place.
     risks = tuple(risk for risk in inspection.RISKS if risk in changes.risks)
@@ -61,6 +63,14 @@ def _is_plausible(changes: inspection.Changes) -> bool:
     digests = [each.digest for each in described if each is not None]
     digests.append(changes.requested)
     return all(map(_is_digest, digests))
+
+
+def _is_plausible_row(row: inspection.Row) -> bool:
+    """Says whether a row's account of what masks hide can be true."""
+    # Attack: a masker that was taken over hides less than nothing, which makes up for what another row hides.
+    if min(row.hidden_bytes, row.hidden_lines) < 0:
+        return False
+    return row.brought is None or (row.brought >= 0 and row.hidden_lines > 0)
 
 
 def _is_digest(text: str) -> bool:

@@ -119,6 +119,14 @@ class Row(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields
     """Whether the request does not name the field: a default, or an admission plugin's change."""
     masked: bool = False
     """Whether a mask replaces part of a value."""
+    hidden_bytes: int = 0
+    """Bytes of new text that masks hide: in the new value or, of a new field, in the path. Text that the same field hid
+    before is not new."""
+    hidden_lines: int = 0
+    """The number of lines of that text."""
+    brought: int | None = None
+    """The new value's position in `body_texts.list_values` of the request's body, if its new text is hidden and the
+    request itself contains it. For a Secret's value from `stringData`, that of its plain text."""
 
 
 class State(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):

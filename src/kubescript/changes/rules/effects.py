@@ -7,9 +7,9 @@ kubescript's own words.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Literal
 
 from kubescript import config
 from kubescript.changes.rules import images, writes
@@ -31,6 +31,8 @@ class Notice:
 
     rule: str
     message: str
+    level: Literal["warning", "critical"] = "warning"
+    """A critical notice blocks a plan unless the approver overrides it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +55,7 @@ def findings(call: request.Request, changes: inspection.Changes, rules: writes.P
         *_images(changes, rules),
         *_risks(changes, rules),
     ]
-    notices = []
+    notices = list(_hidden(changes))
     for rule, text in _objections(call, changes, rules):
         name = f"writes.expressions.{rule.id}"
         if rule.action == "deny":
@@ -134,6 +136,30 @@ def _risks(changes: inspection.Changes, rules: writes.Policy) -> Iterator[policy
     # Attack: a compromised masking process invents a risk that no rule covers.
     if found.difference(inspection.RISKS):
         yield _deny("writes.risks", "the change has a risk that is not known", writes.COMMAND)
+
+
+def _hidden(changes: inspection.Changes) -> Iterator[Notice]:
+    """Yields what approvers must know about new text that masks hide."""
+    rows = [row for row in changes.rows if row.hidden_lines]
+    # The approver sees what the request brings in the request's own words. Attack: a webhook or a default adds code
+    # that looks like a secret, and neither the request nor the plan tells what it is.
+    unseen = [row for row in rows if row.brought is None]
+    seen = [row for row in rows if row.brought is not None]
+    if unseen:
+        text = f"masks hide new text that no approver can read: {_extent(unseen)}"
+        yield Notice("writes.hidden", text, "critical")
+    if seen:
+        text = (
+            f"new text looks like secrets; it is shown here, and the record and the model have masks: {_extent(seen)}"
+        )
+        yield Notice("writes.hidden", text)
+
+
+def _extent(rows: Sequence[inspection.Row]) -> str:
+    """Returns the extent of what masks hide: `fields 2, lines 3, bytes 120`."""
+    lines = sum(row.hidden_lines for row in rows)
+    size = sum(row.hidden_bytes for row in rows)
+    return f"fields {len(rows):,}, lines {lines:,}, bytes {size:,}"
 
 
 def _objections(

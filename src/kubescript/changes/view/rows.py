@@ -9,7 +9,7 @@ from typing import Final
 
 from kubescript.changes import plan
 from kubescript.changes.store import record
-from kubescript.changes.view import characters, comparisons, decisive, lookalikes, model
+from kubescript.changes.view import characters, comparisons, decisive, lookalikes, model, verbatim
 from kubescript.kube import kinds
 from kubescript.wire import inspection
 from kubescript_masking.wire import masking
@@ -58,8 +58,9 @@ def change(
 def _sort_rows(step: plan.Step, comparisons: comparisons.Comparisons) -> tuple[tuple[model.Row, ...], ...]:
     """Returns the decisive rows, the others that the request names, and the others that the API server adds."""
     images = lookalikes.Known(step.images)
+    words = verbatim.Words(step.request)
     sorted_rows: tuple[list[model.Row], ...] = ([], [], [])
-    for row in step.rows:
+    for row in map(words.restore, step.rows):
         shown = _row(row, comparisons, images)
         if not decisive.is_decisive(step, row):
             sorted_rows[1 + row.by_server].append(shown)
@@ -158,7 +159,12 @@ def _show(value: str | None) -> characters.Shown | None:
 def _badges(row: inspection.Row, old: characters.Shown | None, new: characters.Shown | None) -> Iterator[str]:
     values = [value for value in (row.old, row.new) if value is not None]
     masks = sum(_MASK in value for value in values)
-    if row.masked and masks == 2:
+    if row.hidden_lines:
+        lead = "redacted" if row.brought is None else "on record redacted"
+        lines = model.count(row.hidden_lines, "line")
+        size = model.count(row.hidden_bytes, "byte")
+        yield f"{lead}: {lines}, {size} of new text"
+    elif row.masked and masks == 2:
         yield "redacted; differs"
     elif row.masked:
         yield "redacted"

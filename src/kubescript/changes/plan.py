@@ -77,6 +77,12 @@ class Step(msgspec.Struct, frozen=True):
     """The labels of the object before the request."""
     images: tuple[str, ...] = ()
     """The images of the object's containers before the request."""
+    new_images: tuple[str, ...] = ()
+    """The images that its containers get from the request."""
+    pods: inspection.Pods | None = None
+    """What the object says about pods before the request; None if nothing."""
+    new_pods: inspection.Pods | None = None
+    """What it says about them after the request; None if nothing, and for a removal."""
     state: inspection.State | None = None
     """The object's state before the request; None if it is unknown."""
     rows: tuple[inspection.Row, ...] = ()

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import msgspec
 
+from kubescript.inspection import pods
 from kubescript.kube import documents, state
 from kubescript.wire import inspection
 
@@ -20,8 +21,7 @@ _NOT_CONTENT: Final = frozenset({"managedFields", "resourceVersion", "generation
 """Metadata that does not count as the object's content."""
 
 
-class TooManyError(ValueError):
-    """The object has too many labels or images for the rules."""
+TooManyError = pods.TooManyError
 
 
 def of(document: dict[str, Any], *, status: bool) -> inspection.Facts:
@@ -40,6 +40,7 @@ def of(document: dict[str, Any], *, status: bool) -> inspection.Facts:
         replicas=documents.replicas(document),
         images=tuple(images),
         state=inspection.State(*state.of(document)),
+        pods=pods.of(document),
     )
 
 

@@ -7,7 +7,9 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-__all__ = ["SelectorError", "fields", "labels", "list_indexed"]
+from kubescript.kube import documents
+
+__all__ = ["SelectorError", "fields", "labels", "list_indexed", "write"]
 
 Predicate = Callable[[Mapping[str, Any]], bool]
 """A check of an object, of which at least the metadata is decoded."""
@@ -53,6 +55,9 @@ _DEFAULTS: Final = {
 }  # fmt: skip
 
 
+_OPERATORS: Final = {"In": "in", "NotIn": "notin"}
+
+
 class SelectorError(ValueError):
     """The selector cannot be read, or names a field that the API server does not index. Its text is the server's
     message."""
@@ -81,6 +86,32 @@ def labels(selector: str) -> Predicate | None:
         return all(check(own) for check in checks)
 
     return picks
+
+
+def write(selector: Any) -> str:
+    """Returns an object's label selector in the syntax of queries; an empty string if it has no requirements."""
+    matched = documents.mapping(selector, "matchLabels")
+    expressions = selector.get("matchExpressions") if isinstance(selector, dict) else None
+    requirements = [(key, f"{key}={value}") for key, value in matched.items()]
+    listed = expressions if isinstance(expressions, list) else []
+    requirements += [(str(each.get("key")), _write_expression(each)) for each in listed if isinstance(each, dict)]
+    # Sorted by key alone: among requirements for the same key, labels come first and expressions keep their order.
+    requirements.sort(key=lambda each: each[0])
+    return ",".join(text for _, text in requirements)
+
+
+def _write_expression(expression: Mapping[str, Any]) -> str:
+    """Returns an expression such as `tier in (front,web)`, `!gpu` or `gpu`."""
+    key = expression.get("key")
+    operator = expression.get("operator", "")
+    if operator in _OPERATORS:
+        word = _OPERATORS[operator]
+        values = expression.get("values")
+        texts = sorted(map(str, values)) if isinstance(values, list) else []
+        return f"{key} {word} ({','.join(texts)})"
+    if operator == "DoesNotExist":
+        return f"!{key}"
+    return str(key)
 
 
 def list_indexed(group: str, resource: str) -> frozenset[str]:

@@ -24,9 +24,11 @@ __all__ = [
     "Metadata",
     "Objection",
     "Order",
+    "Pods",
     "Row",
     "Settings",
     "State",
+    "Strategy",
     "UserInfo",
 ]
 
@@ -143,6 +145,32 @@ class State(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fiel
     """The object's controller: `ReplicaSet/web-7d4b9c6f5`."""
 
 
+Strategy = Literal["", "OnDelete", "Recreate", "RollingUpdate"]
+"""How a workload replaces its pods when their template changes. The empty string: not at all."""
+
+
+class Pods(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+    """What an object says about pods: the pods that it makes, those that it selects, or itself."""
+
+    labels: dict[str, str] = {}
+    """The labels of the pods that it makes; those of a pod itself."""
+    selector: str = ""
+    """The label selector, as in queries, of the pods that belong to it, or of a Service's endpoints. Empty: none."""
+    takes_unready: bool = False
+    """Whether pods that are not ready are endpoints of this Service."""
+    references: tuple[str, ...] = ()
+    """The objects of its namespace to which its pods refer: `configmaps/settings`."""
+    count: int | None = None
+    """How many pods it should have; None if it does not say."""
+    replaced: int = 0
+    """How many pods a new template replaces."""
+    unavailable: int = 0
+    """How many of them may be missing at a time."""
+    strategy: Strategy = ""
+    paused: bool = False
+    """Whether no pod is replaced for now."""
+
+
 class Facts(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
     """Properties of an object that preconditions and rules need."""
 
@@ -155,6 +183,8 @@ class Facts(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fiel
     images: tuple[str, ...] = ()
     """Images of all its containers and volumes, sorted and unique."""
     state: State | None = None
+    pods: Pods | None = None
+    """None: the kind makes and selects no pods."""
 
 
 class Objection(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from kubescript import config
-from kubescript.changes.rules import images, writes
-from kubescript.kube import selectors
+from kubescript.changes.rules import writes
+from kubescript.kube import images, selectors
 from kubescript.policy import policy
 from kubescript.request import request
 from kubescript.wire import inspection

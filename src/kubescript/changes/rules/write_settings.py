@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Final
 
 from kubescript import config, errors
-from kubescript.changes.rules import images, writes
-from kubescript.kube import kinds, selectors
+from kubescript.changes.rules import writes
+from kubescript.kube import images, kinds, selectors
 from kubescript.wire import inspection
 
 __all__ = ["approvals", "digest", "expressions", "read"]

@@ -12,7 +12,8 @@ import msgspec
 import pytest
 
 from kubescript import config, errors
-from kubescript.changes.rules import effects, images, write_settings, writes
+from kubescript.changes.rules import effects, write_settings, writes
+from kubescript.kube import images
 from kubescript.policy import policy
 from kubescript.request import request
 from kubescript.wire import exchanges, inspection

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from kubescript.guest.sdk.values import ages
+from kubescript.kube import selectors
 
 __all__ = [
     "NONE",
@@ -34,7 +35,6 @@ _NO_LINE: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
 _BETA_CLASS: Final = "volume.beta.kubernetes.io/storage-class"
 _MODES: Final = {"ReadWriteOnce": "RWO", "ReadOnlyMany": "ROX", "ReadWriteMany": "RWX", "ReadWriteOncePod": "RWOP"}
 _ROLE: Final = "node-role.kubernetes.io/"
-_OPERATORS: Final = {"In": "in", "NotIn": "notin"}
 
 
 Json = Mapping[str, Any]
@@ -122,26 +122,7 @@ def labels(found: Any) -> str:
 
 def selector(found: Any) -> str:
     """Returns a label selector in the syntax of queries; an empty string if it has no requirements."""
-    labels = at(found, "matchLabels", {})
-    expressions = elements(found, "matchExpressions")
-    requirements = [(key, f"{key}={value}") for key, value in labels.items()]
-    requirements += [(str(each.get("key")), _requirement(each)) for each in expressions]
-    # Sorted by key alone: among requirements for the same key, labels come first and expressions keep their order.
-    requirements.sort(key=lambda each: each[0])
-    return ",".join(text for _, text in requirements)
-
-
-def _requirement(expression: Json) -> str:
-    """Returns an expression such as `tier in (front,web)`, `!gpu` or `gpu`."""
-    key = expression.get("key")
-    operator = expression.get("operator", "")
-    if operator in _OPERATORS:
-        word = _OPERATORS[operator]
-        values = sorted(elements(expression, "values"))
-        return f"{key} {word} ({','.join(values)})"
-    if operator == "DoesNotExist":
-        return f"!{key}"
-    return str(key)
+    return selectors.write(found)
 
 
 def containers(template: Any) -> tuple[str, str]:

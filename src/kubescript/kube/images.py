@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable
 from typing import Final
 
-__all__ = ["is_from", "is_registry"]
+__all__ = ["is_from", "is_registry", "registry", "repository"]
 
 # A repository has at most 255 characters, a tag at most 128, and a digest about a hundred.
 _MAX_NAME: Final = 1_024
@@ -28,12 +28,18 @@ _BARE_DIGEST: Final = re.compile(r"[0-9a-f]{64}")
 
 def is_from(image: str, registries: Iterable[str]) -> bool:
     """Says whether one of the prefixes covers the image: `registry.example.com/team` covers everything below it."""
-    repository = _repository(image)
-    if not repository:
+    name = repository(image)
+    if not name:
         return False
     # Attack: registry.example.com.evil.org/x and registry.example.com/team-evil/x begin with a permitted prefix.
-    folder = f"{repository}/"
+    folder = f"{name}/"
     return any(folder.startswith(f"{_lower(prefix)}/") for prefix in registries)
+
+
+def registry(image: str) -> str:
+    """Returns `docker.io` for `nginx:1.27`; an empty string for an invalid name."""
+    host, _, _ = repository(image).partition("/")
+    return host
 
 
 def is_registry(prefix: str) -> bool:
@@ -46,7 +52,7 @@ def is_registry(prefix: str) -> bool:
     return not slash or _is_path(path)
 
 
-def _repository(image: str) -> str:
+def repository(image: str) -> str:
     """Returns `docker.io/library/nginx` for `nginx:1.27`; an empty string for an invalid name."""
     if len(image) > _MAX_NAME:
         return ""

@@ -1,0 +1,89 @@
+"""What a plan's changes do to pods: how many are started, stopped or replaced, and how.
+
+Everything is known from the dry runs, so nothing is read for it. The lines have no text of the cluster.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from kubescript.changes import plan
+from kubescript.kube import field_paths
+from kubescript.wire import inspection
+
+__all__ = ["changes_template", "describe"]
+
+_TEMPLATES: Final = {"cronjobs": "spec.jobTemplate"}
+"""Where a kind has its pod template, if it is not `spec.template`."""
+_LATER: Final = {"cronjobs": "runs"}
+_NONE: Final = frozenset({"jobs", "pods", "services"})
+"""Kinds whose changes replace no pods, which is not worth saying."""
+
+
+def describe(step: plan.Step) -> tuple[str, ...]:
+    """Returns a line for everything that a step does to the pods of its object."""
+    after = step.new_pods
+    if after is None or step.resource in _NONE:
+        return ()
+    if step.precondition is None:
+        return tuple(_describe_creation(step, after))
+    return tuple(_describe_change(step, after)) or ("no pod is replaced",)
+
+
+def changes_template(step: plan.Step) -> bool:
+    """Says whether a step changes the template of its object's pods."""
+    template = _TEMPLATES.get(step.resource, "spec.template")
+    return any(field_paths.covers(template, row.path) for row in step.rows)
+
+
+def _describe_creation(step: plan.Step, after: inspection.Pods) -> Iterator[str]:
+    if step.resource == "daemonsets":
+        yield "starts a pod on each node that it selects"
+    elif after.count is not None:
+        yield f"starts {_pods(after.count)}"
+
+
+def _describe_change(step: plan.Step, after: inspection.Pods) -> Iterator[str]:
+    before = step.pods or after
+    if changes_template(step):
+        yield _describe_replacement(step, after)
+    elif _goes_on(before, after):
+        yield "replaces the pods that still have an earlier template"
+    # The nodes decide how many pods a DaemonSet has.
+    if before.count is None or after.count is None or step.resource == "daemonsets":
+        return
+    if after.count > before.count:
+        yield f"starts {_pods(after.count - before.count)}: {before.count} → {after.count}"
+    elif after.count < before.count:
+        yield f"stops {_pods(before.count - after.count)}: {before.count} → {after.count}"
+
+
+def _describe_replacement(step: plan.Step, after: inspection.Pods) -> str:
+    """Returns what becomes of the pods with the old template."""
+    if not after.strategy:
+        return f"no pod is replaced: later {_LATER.get(step.resource, 'pods')} have the new template"
+    if after.paused:
+        return "no pod is replaced while it is paused"
+    if after.strategy == "OnDelete":
+        return "no pod is replaced until it is deleted (OnDelete)"
+    if after.strategy == "Recreate":
+        return f"stops all {_pods(after.replaced)} before new ones start (Recreate)"
+    count = _pods(after.replaced)
+    if after.count is not None and after.replaced < after.count:
+        count = f"{after.replaced} of {_pods(after.count)}"
+    most = f"at most {after.unavailable} unavailable" if after.unavailable else "none unavailable"
+    return f"replaces {count} (RollingUpdate, {most} meanwhile)"
+
+
+def _goes_on(before: inspection.Pods, after: inspection.Pods) -> bool:
+    """Says whether a rollout that was held back may go on."""
+    if after.paused or after.strategy in {"", "OnDelete"}:
+        return False
+    is_same_count = before.count == after.count
+    is_freed = before.paused or before.strategy == "OnDelete"
+    return is_freed or (is_same_count and after.replaced > before.replaced)
+
+
+def _pods(count: int) -> str:
+    return "1 pod" if count == 1 else f"{count} pods"

@@ -1,0 +1,184 @@
+"""What an object says about pods: how many it makes and how it replaces them, or which of them it selects.
+
+The text that an approver reads of a change depends on it. The objects may come from a stranger: values of unexpected
+types are ignored, and every number is bounded.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any, Final
+
+from kubescript.kube import documents, pod_references, selectors
+from kubescript.wire import inspection
+
+__all__ = ["TooManyError", "of"]
+
+_MAX: Final = 1_000
+"""The maximum number of labels, and of references, of one object."""
+_MAX_SELECTOR: Final = 10_000
+"""The maximum number of characters of a label selector."""
+_MAX_COUNT: Final = 1_000_000
+"""The largest number of pods that is told."""
+_PERCENT: Final = re.compile(r"([0-9]{1,3})%")
+
+
+class TooManyError(ValueError):
+    """The object has more labels or references than can be told."""
+
+
+def of(document: dict[str, Any]) -> inspection.Pods | None:
+    """Returns what an object says about pods; None for a kind that makes and selects none. Raises TooManyError."""
+    version = document.get("apiVersion")
+    group, _, _ = version.rpartition("/") if isinstance(version, str) else ("", "", "")
+    read = _KINDS.get((group, str(document.get("kind"))))
+    found = read(document) if read is not None else None
+    if found is None:
+        return None
+    # Attack: an object refers to a million others, whose names the host would keep.
+    if max(len(found.labels), len(found.references)) > _MAX or len(found.selector) > _MAX_SELECTOR:
+        raise TooManyError
+    return found
+
+
+def _deployment(document: dict[str, Any]) -> inspection.Pods:
+    spec = documents.mapping(document, "spec")
+    strategy = documents.mapping(spec, "strategy")
+    count = _count(spec, "replicas", 1)
+    unavailable = count
+    if strategy.get("type") != "Recreate":
+        rolling = documents.mapping(strategy, "rollingUpdate")
+        unavailable = _share(rolling.get("maxUnavailable"), count)
+        # A rollout in which no pod may be missing and none may be added would not go on.
+        if not unavailable and not _share(rolling.get("maxSurge"), count, up=True):
+            unavailable = 1
+    return _workload(
+        document,
+        count=count,
+        replaced=count,
+        unavailable=unavailable,
+        strategy="Recreate" if strategy.get("type") == "Recreate" else "RollingUpdate",
+        paused=spec.get("paused") is True,
+    )
+
+
+def _stateful_set(document: dict[str, Any]) -> inspection.Pods:
+    spec = documents.mapping(document, "spec")
+    strategy = documents.mapping(spec, "updateStrategy")
+    rolling = documents.mapping(strategy, "rollingUpdate")
+    count = _count(spec, "replicas", 1)
+    first = _count(documents.mapping(spec, "ordinals"), "start", 0)
+    # Pods below the partition keep the old template.
+    kept = min(max(0, _count(rolling, "partition", 0) - first), count)
+    return _workload(
+        document,
+        count=count,
+        replaced=count - kept,
+        unavailable=max(1, _share(rolling.get("maxUnavailable", 1), count, up=True)),
+        strategy="OnDelete" if strategy.get("type") == "OnDelete" else "RollingUpdate",
+    )
+
+
+def _daemon_set(document: dict[str, Any]) -> inspection.Pods:
+    strategy = documents.mapping(documents.mapping(document, "spec"), "updateStrategy")
+    rolling = documents.mapping(strategy, "rollingUpdate")
+    # The nodes decide how many pods there are.
+    count = _count(documents.mapping(document, "status"), "desiredNumberScheduled", 0)
+    return _workload(
+        document,
+        count=count,
+        replaced=count,
+        unavailable=_share(rolling.get("maxUnavailable", 1), count, up=True),
+        strategy="OnDelete" if strategy.get("type") == "OnDelete" else "RollingUpdate",
+    )
+
+
+def _unreplacing(document: dict[str, Any]) -> inspection.Pods:
+    """Reads a kind whose pods stay as they are when its template changes."""
+    return _workload(document, count=_count(documents.mapping(document, "spec"), "replicas", 1))
+
+
+def _cron_job(document: dict[str, Any]) -> inspection.Pods:
+    job = documents.mapping(documents.mapping(document, "spec"), "jobTemplate")
+    template = documents.mapping(documents.mapping(job, "spec"), "template")
+    return inspection.Pods(labels=documents.labels(template), references=_references(template))
+
+
+def _job(document: dict[str, Any]) -> inspection.Pods:
+    return _workload(document, count=None)
+
+
+def _pod(document: dict[str, Any]) -> inspection.Pods:
+    return inspection.Pods(labels=documents.labels(document), references=_references(document))
+
+
+def _service(document: dict[str, Any]) -> inspection.Pods:
+    spec = documents.mapping(document, "spec")
+    # An empty selector selects nothing: something else writes the endpoints.
+    selector = "" if spec.get("type") == "ExternalName" else _selector(spec)
+    return inspection.Pods(selector=selector, takes_unready=spec.get("publishNotReadyAddresses") is True)
+
+
+def _workload(
+    document: dict[str, Any],
+    *,
+    count: int | None,
+    replaced: int = 0,
+    unavailable: int = 0,
+    strategy: inspection.Strategy = "",
+    paused: bool = False,
+) -> inspection.Pods:
+    spec = documents.mapping(document, "spec")
+    template = documents.mapping(spec, "template")
+    return inspection.Pods(
+        labels=documents.labels(template),
+        selector=_selector(spec),
+        references=_references(template),
+        count=count,
+        replaced=replaced,
+        unavailable=unavailable,
+        strategy=strategy,
+        paused=paused,
+    )
+
+
+def _selector(spec: dict[str, Any]) -> str:
+    """Returns the label selector of a Service, of a ReplicationController or of another workload."""
+    selector = documents.mapping(spec, "selector")
+    if "matchLabels" not in selector and "matchExpressions" not in selector:
+        selector = {"matchLabels": selector}
+    return selectors.write(selector)
+
+
+def _references(template: dict[str, Any]) -> tuple[str, ...]:
+    found = pod_references.find(template.get("spec"))
+    return tuple(sorted(f"{plural}/{name}" for plural, name in found))
+
+
+def _count(value: dict[str, Any], key: str, default: int) -> int:
+    return min(max(0, documents.number(value, key, default)), _MAX_COUNT)
+
+
+def _share(value: Any, count: int, *, up: bool = False) -> int:
+    """Returns a number of pods that is given as such or in percent. A percentage is rounded as its controller does."""
+    if isinstance(value, int) and not isinstance(value, bool):
+        return min(max(0, value), count)
+    percent = _PERCENT.fullmatch(value) if isinstance(value, str) else None
+    if percent is None:
+        return 0
+    hundredths = int(percent[1]) * count
+    return min(-(-hundredths // 100) if up else hundredths // 100, count)
+
+
+_KINDS: Final[dict[tuple[str, str], Callable[[dict[str, Any]], inspection.Pods]]] = {
+    ("", "Pod"): _pod,
+    ("", "ReplicationController"): _unreplacing,
+    ("", "Service"): _service,
+    ("apps", "DaemonSet"): _daemon_set,
+    ("apps", "Deployment"): _deployment,
+    ("apps", "ReplicaSet"): _unreplacing,
+    ("apps", "StatefulSet"): _stateful_set,
+    ("batch", "CronJob"): _cron_job,
+    ("batch", "Job"): _job,
+}

@@ -1,0 +1,70 @@
+"""Plans as a server makes them of scripts, with all that it tells a person, on a real API server. Nobody is asked."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+from collections.abc import Iterator
+from pathlib import Path
+
+import anyio
+
+from kubescript import app, config, programs, types
+from kubescript.changes import plan
+from kubescript.changes.store import record
+from kubescript_sandbox.host import spawner
+from tests.kit import fork_servers
+
+_CALLER = types.Caller("a-session", "a client", "1", "evaluate_script")
+
+
+class Plans:
+    """Makes plans, and applies them as a person's approval would."""
+
+    def __init__(self, opened: app.Application, namespace: str) -> None:
+        assert opened.operator.planning is not None
+        self._app = opened
+        self._approvals = opened.operator.planning.approvals
+        self._namespace = namespace
+
+    def answer(self, script: str) -> types.Answer:
+        """What a script answers. The word NAMESPACE in it is the namespace."""
+        script = script.replace("NAMESPACE", repr(self._namespace))
+        return anyio.run(functools.partial(self._app.operator.evaluator.evaluate, script, None, caller=_CALLER))
+
+    def of(self, script: str) -> plan.Plan:
+        """The plan that a script leaves."""
+        answer = self.answer(script)
+        assert answer.plan, answer.text
+        return self._approvals.get(answer.plan).plan
+
+    def steps(self, script: str) -> tuple[plan.Step, ...]:
+        """The steps of the plan that a script leaves."""
+        return self.of(script).steps
+
+    def apply(self, shown: plan.Plan) -> record.Record:
+        """Approves and applies a plan."""
+        self._approvals.decide(shown.id, record.Decision("somebody", "terminal", True, shown.hash))
+        return self._approvals.apply(shown.id, lambda _done, _count, _text: None)
+
+    def follow(self, ended: record.Record) -> str:
+        """What is told of an applied plan's rollouts; empty if nothing is."""
+        answer = anyio.run(self._app.operator.follow, ended, _CALLER, None)
+        return answer.text if answer is not None else ""
+
+
+@contextlib.contextmanager
+def opened(kubeconfig: Path, folder: Path, namespace: str) -> Iterator[Plans]:
+    """A server of plans for one namespace, which keeps them in this folder."""
+    settings = config.Settings.model_validate(
+        {
+            "kubeconfig": kubeconfig,
+            "writes": "plan",
+            "plans": {"store": str(folder / "plans.db"), "page": False},
+            "limits": {"memory_mib": 256},
+        }
+    )
+    source = spawner.Spawner(programs.WORKER)
+    source.start()
+    with contextlib.closing(source), app.opened(settings, source, fork_servers.Maskers()) as application:
+        yield Plans(application, namespace)

@@ -215,6 +215,8 @@ a person sees one plan of all of them, and they are sent after the approval. The
   it is.
 - Each dry run begins with the live object. A second write to one object must change other fields, and an object that
   the plan creates cannot be changed by a further write: put all of it into the first.
+- An object that the plan deletes can be created or applied anew under its name: when the old one is gone, the new one
+  is made.
 """
 
 CONTEXTS = """

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from kubescript.broker import records, summary
+from kubescript.kube import paths
 from kubescript_sandbox.host import cancellation
 
 __all__ = ["Draft", "Operation"]
@@ -16,6 +17,9 @@ class Draft(Protocol):
 
     def add(self, attempt: Any, context: str) -> None:
         """Adds a write. Raises PlanError when it cannot be part of this plan."""
+
+    def deletes(self, key: paths.Key, context: str) -> bool:
+        """Says whether the script has planned the deletion of this object."""
 
     def begin_sending(self, context: str) -> None:
         """Notes that a write is sent to a cluster without a plan. Raises PlanError when the script plans writes."""

@@ -19,7 +19,7 @@ import msgspec
 
 from kubescript import errors
 from kubescript.broker import operation, records
-from kubescript.changes import attempt, calls, plan, planner, requests, traces, writer
+from kubescript.changes import attempt, calls, plan, planner, replacement, requests, traces, writer
 from kubescript.changes.store import record
 from kubescript.cluster import timers
 from kubescript.request import request
@@ -198,7 +198,8 @@ class _Work:
                 doubts += f"; nobody knows whether this one was: {step.what}"
             elif each.state == "not sent":
                 doubts += f"; this one was not sent: {step.what}"
-        return f"{count} of {len(self._done)} changes were made{doubts}"
+        lost = replacement.describe_lost(self._plan.steps, self._done)
+        return f"{count} of {len(self._done)} changes were made{doubts}{lost}"
 
     def end(self, state: Literal["applied", "stopped"], text: str, on_end: End) -> record.Record:
         """Ends the application, with a text for a person. Raises PlanError with that text if the store cannot keep
@@ -223,12 +224,14 @@ class _Work:
         for index, step in enumerate(self._plan.steps):
             _tell(report, 0, count, f"looking at {step.target} again")
             call = self._call(step)
-            self._try_step(cluster, index, step, call)
+            self._try_step(cluster, index, step, call, is_beside=bool(step.replaces))
             # The mark renews the lease, which may be shorter than the checks of many steps.
             self._mark(index, _WAITING)
 
     def _apply(self, cluster: writer.Writer, index: int, step: plan.Step) -> None:
         """Applies one step. Raises KubescriptError."""
+        if step.replaces:
+            self._wait(cluster, index, step)
         for _ in range(_TRIES):
             call = self._call(step)
             changes = self._try_step(cluster, index, step, call)
@@ -239,12 +242,22 @@ class _Work:
                 return
         raise errors.PlanError(f"{step.what}: the object changes faster than it can be written", code="plan.changed")
 
+    def _wait(self, cluster: writer.Writer, index: int, step: plan.Step) -> None:
+        """Waits until the object that a step replaces is gone. Raises KubescriptError if that takes too long."""
+        for _ in replacement.looks():
+            call = requests.named(self._call(step), step.name)
+            if replacement.is_gone(step, cluster.read_facts(call, self._operation)):
+                return
+            # The mark renews the lease.
+            self._mark(index, _WAITING)
+        raise replacement.late(step)
+
     def _try_step(
-        self, cluster: writer.Writer, index: int, step: plan.Step, call: request.Request
+        self, cluster: writer.Writer, index: int, step: plan.Step, call: request.Request, *, is_beside: bool = False
     ) -> inspection.Changes:
         """Dry-runs a step. Raises KubescriptError unless it still does what was shown."""
         current = self._current(cluster, call)
-        tried = cluster.try_again(current, self._operation)
+        tried = cluster.try_again(current, self._operation, is_beside=is_beside)
         if isinstance(tried, attempt.Sent):
             raise self._mark_refused(index, step, tried, "failed")
         _check_same(step, tried.changes)

@@ -53,6 +53,8 @@ class Attempt:
     """Notices from the rules for the approvers."""
     warnings: tuple[str, ...] = ()
     """Warnings from the API server, masked."""
+    is_beside: bool = False
+    """Whether the write was tried under a name that stands in for the real one, which is taken."""
 
     @property
     def is_idle(self) -> bool:

@@ -9,8 +9,8 @@ from typing import Final
 import msgspec
 
 from kubescript import errors
-from kubescript.changes import attempt, plan, requests
-from kubescript.kube import kinds
+from kubescript.changes import attempt, plan, replacement, requests
+from kubescript.kube import kinds, paths
 from kubescript.request import request
 from kubescript.wire import inspection
 
@@ -45,6 +45,7 @@ class Draft:
         step = _step(attempt)
         with self._lock:
             self._check(step, context)
+            step = self._follow(step, is_beside=attempt.is_beside)
             self.context = context
             self._size += _size(step)
             self._steps.append(step)
@@ -60,6 +61,12 @@ class Draft:
                     code="plan.overlap",
                 )
             self._sent = context
+
+    def deletes(self, key: paths.Key, context: str) -> bool:
+        """Says whether the script has planned the deletion of this object, and nothing about it since."""
+        with self._lock:
+            same = self._list_same(key)
+            return context == self.context and bool(same) and replacement.deletes(same[-1])
 
     def close(self) -> tuple[plan.Step, ...]:
         """Ends the draft and returns its steps. Later writes are refused."""
@@ -91,8 +98,20 @@ class Draft:
             raise errors.PlanError(
                 "the plan is larger than a person can read (8 MiB); change fewer objects", code="plan.too_large"
             )
-        for earlier in self._steps:
+
+    def _follow(self, step: plan.Step, *, is_beside: bool) -> plan.Step:
+        """Returns a step as it follows the earlier ones about its object. Raises PlanError when it cannot."""
+        same = self._list_same(step.key)
+        if is_beside and replacement.deletes(same[-1]):
+            return replacement.replace(same[-1], step)
+        # The latest step says most about what the object is by then.
+        for earlier in reversed(same):
             _check_apart(earlier, step)
+        return step
+
+    def _list_same(self, key: paths.Key) -> list[plan.Step]:
+        """Returns the earlier steps about an object."""
+        return [step for step in self._steps if step.key == key]
 
 
 def _step(attempt: attempt.Attempt) -> plan.Step:
@@ -174,8 +193,6 @@ def _check_apart(earlier: plan.Step, step: plan.Step) -> None:
     """Raises PlanError when both change the same object, unless they change different fields of it."""
     # Both dry runs start from the current object, so neither shows the combined effect. Attack: a script hides a second
     # patch that looks like the first.
-    if earlier.key != step.key:
-        return
     shared = _own_paths(earlier.rows) & _own_paths(step.rows)
     both_change = earlier.precondition is not None and step.precondition is not None
     have_rows = bool(earlier.rows and step.rows)
@@ -192,7 +209,7 @@ def _check_apart(earlier: plan.Step, step: plan.Step) -> None:
 def _instead(earlier: plan.Step, step: plan.Step) -> str:
     """Explains how two writes to one object can be made."""
     if earlier.removes:
-        return "it is deleted already" if step.removes else "delete it in one script, create it in the next"
+        return "it is deleted already" if step.removes else "create it anew with these values"
     return "leave that out, since it is deleted" if step.removes else "put both changes into one request"
 
 

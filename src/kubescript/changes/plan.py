@@ -69,6 +69,8 @@ class Step(msgspec.Struct, frozen=True):
     """The object's kind; empty if it is unknown."""
     precondition: Precondition | None = None
     """None: no object of that name may exist."""
+    replaces: str = ""
+    """The uid of the object that an earlier step deletes to make room for this one."""
     digest: str = ""
     """See `inspection.Changes.digest`."""
     requested: str = ""

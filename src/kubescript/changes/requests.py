@@ -13,7 +13,7 @@ from typing import Any, Final
 from kubescript import errors
 from kubescript.request import request
 
-__all__ = ["bound", "canonical", "dry_run", "guard", "is_dry_run", "name", "names_version", "target"]
+__all__ = ["bound", "canonical", "dry_run", "guard", "is_dry_run", "name", "named", "names_version", "rename", "target"]
 
 _IN_BODY: Final = frozenset({"dryRun", "gracePeriodSeconds", "orphanDependents", "propagationPolicy"})
 """Query parameters of a deletion that may also be in its body."""
@@ -59,6 +59,24 @@ def name(call: request.Request) -> str:
         return ""
     found = metadata.get("name")
     return found if isinstance(found, str) else ""
+
+
+def named(call: request.Request, name: str) -> request.Request:
+    """Returns a write with the name of its object in the path; a creation has it only in its body."""
+    if call.name:
+        return call
+    return replace(call, name=name, path=f"{call.path}/{name}")
+
+
+def rename(call: request.Request, name: str) -> request.Request:
+    """Returns the same creation or apply for an object of another name. Raises RequestError."""
+    body = _decode(call)
+    body["metadata"] = _mapping(body, "metadata") | {"name": name}
+    path = call.path
+    if call.name:
+        collection, _, _ = path.rpartition("/")
+        path = f"{collection}/{name}"
+    return replace(call, path=path, name=name if call.name else "", body=_encode(body))
 
 
 def target(call: request.Request) -> request.Request | None:

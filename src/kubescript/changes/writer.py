@@ -16,7 +16,7 @@ from typing import Final
 
 from kubescript import contexts, errors, types
 from kubescript.broker import broker, call, operation, rate
-from kubescript.changes import attempt, requests
+from kubescript.changes import attempt, replacement, requests
 from kubescript.changes.rules import effects
 from kubescript.changes.rules import writes as write_policy
 from kubescript.cluster import base
@@ -88,8 +88,11 @@ class Writer:
                 "nothing can be planned here: no person can be asked; return the kubectl command instead",
                 code="plan.nobody",
             )
-        tried = self._try(call)
+        is_beside = is_plan and draft is not None and self._is_replacement(canonical, draft)
+        tried = self._try(call, is_beside=is_beside)
         if isinstance(tried, types.Response):
+            if is_beside:
+                raise self._refuse_replacement(call, tried)
             return tried, False
         if not is_plan or draft is None:
             if draft is not None:
@@ -118,10 +121,13 @@ class Writer:
         response.close()
         return is_planned
 
-    def try_again(self, request: request.Request, operation: operation.Operation) -> attempt.Attempt | attempt.Sent:
-        """Tries a plan's request. Returns the API server's refusal if there is one. Raises KubescriptError."""
+    def try_again(
+        self, request: request.Request, operation: operation.Operation, *, is_beside: bool = False
+    ) -> attempt.Attempt | attempt.Sent:
+        """Tries a plan's request; with `is_beside`, beside the object of its name that the plan is about to replace.
+        Returns the API server's refusal if there is one. Raises KubescriptError."""
         begun = self._begin(request, operation)
-        tried = self._try(begun)
+        tried = self._try(begun, is_beside=is_beside)
         if isinstance(tried, types.Response):
             return self._refuse(begun, tried)
         # The record is to show the dry run as part of a plan.
@@ -156,10 +162,7 @@ class Writer:
         """Compares the object of that name with the result of a creation; None if it does not exist. Raises
         KubescriptError."""
         begun = self._begin(request, operation)
-        named = request
-        if not request.name:
-            named = replace(request, name=name, path=f"{request.path}/{name}")
-        there = self._read_target(begun, named)
+        there = self._read_target(begun, requests.named(request, name))
         if not there:
             return None
         return self._compare(request, b"", there, operation.summary.found)
@@ -201,13 +204,31 @@ class Writer:
         if objection is not None:
             raise call.deny(objection)
 
-    def _try(self, call: call.Call) -> attempt.Attempt | types.Response:
+    def _is_replacement(self, canonical: request.Request, draft: operation.Draft) -> bool:
+        """Says whether a write makes anew what the script has planned to delete."""
+        key = canonical.group, canonical.resource, canonical.namespace, requests.name(canonical)
+        return replacement.may_create(canonical) and draft.deletes(key, self._context)
+
+    def _refuse_replacement(self, call: call.Call, answer: types.Response) -> errors.PlanError:
+        """Records that the API server refused to try a replacement; returns the error."""
+        call.request = requests.canonical(call.request)
+        refusal = self._refuse(call, answer)
+        why = attempt.find_message(refusal.text)
+        return errors.PlanError(
+            f"this cannot be tried beside the object that the plan deletes, since the API server answers "
+            f"{refusal.status}: {why}. If that is because both cannot be there at once, delete the old one in one "
+            "script, and create the new one in the next",
+            code="plan.overlap",
+        )
+
+    def _try(self, call: call.Call, *, is_beside: bool = False) -> attempt.Attempt | types.Response:
         """Tries a canonical write. If the API server refuses it, returns only the server's answer. Raises PolicyDenied
         if a rule objects to the write or its effects."""
         self._check(call)
         canonical = call.request
         self._check_dry_run(call)
-        tried = self._try_until_it_stands(call, canonical)
+        stand_in = replacement.make_name(requests.name(canonical)) if is_beside else ""
+        tried = self._try_until_it_stands(call, canonical, stand_in)
         if isinstance(tried, types.Response):
             return tried
         found = effects.findings(canonical, tried.changes, self._rules)
@@ -217,20 +238,26 @@ class Writer:
             raise call.deny(found.denials[0])
         warnings = attempt.find_warnings(tried.answer)
         masked = tuple(map(call.mask, warnings))
-        return replace(tried, notices=found.notices, warnings=masked)
+        return replace(tried, notices=found.notices, warnings=masked, is_beside=is_beside)
 
-    def _try_until_it_stands(self, call: call.Call, canonical: request.Request) -> attempt.Attempt | types.Response:
-        """Tries the write until its object has not changed between the read and the dry run. Raises PlanError if that
-        never succeeds."""
+    def _try_until_it_stands(
+        self, call: call.Call, canonical: request.Request, stand_in: str
+    ) -> attempt.Attempt | types.Response:
+        """Tries the write until its object has not changed between the read and the dry run. With a `stand_in`, tries
+        it under that name. Raises PlanError if that never succeeds."""
+        asked = requests.rename(canonical, stand_in) if stand_in else canonical
         for _ in range(_TRIES):
-            before = self._read_target(call, canonical)
-            dry = requests.dry_run(canonical)
+            before = self._read_target(call, asked)
+            dry = requests.dry_run(asked)
             # The dry run has a separate id, because the API server's log lists it beside the write that is sent later.
             dry = replace(dry, audit_id=str(uuid.uuid4()))
             answer = self._send(call, dry)
             if answer.status >= 300:
                 return answer
             content = attempt.read_whole(answer)
+            if stand_in:
+                # The API server may have put the name elsewhere too, such as into a label of a Job's pods.
+                content = content.replace(stand_in.encode(), requests.name(canonical).encode())
             after = content
             # For a removed object, the answer is not its later state.
             if canonical.verb == "delete" or canonical.subresource == "eviction":

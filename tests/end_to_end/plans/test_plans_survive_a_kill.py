@@ -51,6 +51,8 @@ WRITES: Final = {
     "replace": 'core.replace_namespaced_config_map(f"replaced-{N}", NAMESPACE, {**about(f"replaced-{N}"), "data": {"a": "2"}})',
     "apply something new": 'k8s.apply({**about(f"born-{N}"), "data": {"b": "2"}})',
     "delete what stays for a while": 'k8s.delete(f"configmaps/ending-{N}", namespace=NAMESPACE)',
+    "make room": 'k8s.delete(f"configmaps/renewed-{N}", namespace=NAMESPACE)',
+    "make anew": 'core.create_namespaced_config_map(NAMESPACE, {**about(f"renewed-{N}"), "data": {"a": "2"}})',
 }
 SENT: Final = {
     "create": "create configmaps",
@@ -62,6 +64,8 @@ SENT: Final = {
     "replace": "update configmaps/replaced",
     "apply something new": "patch configmaps/born",
     "delete what stays for a while": "delete configmaps/ending",
+    "make room": "delete configmaps/renewed",
+    "make anew": "create configmaps",
 }
 """What the API server gets of each."""
 LEFT: Final = {
@@ -74,12 +78,15 @@ LEFT: Final = {
     "replace": ("replaced", {"a": "2"}),
     "apply something new": ("born", {"b": "2"}),
     "delete what stays for a while": ("ending", [{"a": "1"}]),
+    "make room": ("renewed", {"a": "2"}),
+    "make anew": ("renewed", {"a": "2"}),
 }
 """What there is afterwards."""
 PLANS: Final = (
     ("create", "patch", "delete"),
     ("apply", "scale", "evict"),
     ("replace", "apply something new", "delete what stays for a while"),
+    ("make room", "make anew"),
 )
 FIRST: Final = PLANS[0]
 FIRST_SENT: Final = [SENT[write] for write in FIRST]
@@ -202,7 +209,7 @@ def carried_out(events: list[audit.Event], plan: record.Record, marked: Collecti
 
 def objects(namespace: str, number: int) -> Iterator[Object]:
     """What there may be before a script runs."""
-    for name in ("patched", "deleted", "applied", "replaced", "ending"):
+    for name in ("patched", "deleted", "applied", "replaced", "ending", "renewed"):
         yield {**named("v1", "ConfigMap", f"{name}-{number}", namespace), "data": {"a": "1"}}
     template = {"metadata": {"labels": {"app": "x"}}, "spec": POD}
     spec = {"replicas": 0, "selector": {"matchLabels": {"app": "x"}}, "template": template}

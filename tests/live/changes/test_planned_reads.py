@@ -123,6 +123,11 @@ LISTS = {
         "[x.data['a'] for x in core.list_namespaced_config_map('shop', field_selector='metadata.name=d')]",
         ["3"],
     ),
+    "deleted and made anew": (
+        "core.delete_namespaced_config_map('d', 'shop')\ncore.create_namespaced_config_map('shop', made('d', tier='middle'))",
+        "[core.read_namespaced_config_map('d', 'shop').metadata.labels.to_dict(), names(core.list_namespaced_config_map('shop', label_selector='tier=middle'))]",
+        [{"tier": "middle"}, ["d"]],
+    ),
     "deleted": (
         "core.delete_namespaced_config_map('d', 'shop')",
         "names(core.list_namespaced_config_map('shop', label_selector='tier'))",
@@ -380,7 +385,6 @@ def test_what_is_planned_between_two_pages_is_in_the_second(plan: plan_mode.Plan
 
 
 DELETE = "k8s.coreV1().delete_namespaced_config_map('d', 'shop')"
-CREATE = "k8s.coreV1().create_namespaced_config_map('shop', {'metadata': {'name': 'd'}})"
 CHANGE = "k8s.coreV1().patch_namespaced_config_map('d', 'shop', {'data': {'a': '7'}})"
 
 
@@ -419,8 +423,7 @@ def test_a_write_to_an_object_that_is_only_planned_says_why_it_is_not_found(plan
 
 
 REPEATED = {
-    "delete, then change": (DELETE, CHANGE, "already changes configmaps shop/d; delete it in one script, create it in the next"),
-    "delete, then create": (DELETE, CREATE, "so far only the plan deletes this object: create it in the next script"),
+    "delete, then change": (DELETE, CHANGE, "already changes configmaps shop/d; create it anew with these values"),
     "delete twice": (DELETE, DELETE, "already changes configmaps shop/d; it is deleted already"),
     "change, then delete": (CHANGE, DELETE, "already changes configmaps shop/d; leave that out, since it is deleted"),
     "change twice": (CHANGE, CHANGE, "already changes configmaps shop/d (data.a); put both changes into one request"),

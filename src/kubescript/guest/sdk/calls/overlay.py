@@ -142,16 +142,8 @@ class Overlay:
         target = paths.locate(call.path)
         if target is None:
             return ""
-        conflict = call.method == "POST" and status == 409
-        if conflict and not target.name:
-            wanted = lazy_json.decode_all(bytes(call.body))
-            target = target._replace(name=_name(wanted))
         planned = self._objects.get(target.key)
-        if planned is None:
-            return ""
-        if conflict and planned.gone:
-            return "so far only the plan deletes this object: create it in the next script"
-        if not planned.created or status != 404:
+        if planned is None or not planned.created or status != 404:
             return ""
         instead = "put the change into the object that it creates"
         if call.method == "DELETE" or target.subresource == "eviction":

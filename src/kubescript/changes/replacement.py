@@ -1,0 +1,120 @@
+"""The replacement of an object: a plan deletes it, and makes another one of its name when it is gone.
+
+The API server does not try a creation while the name is taken. So it is tried under a name that stands in for the real
+one, and once more under the real one, when that is free.
+"""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+import msgspec
+
+from kubescript import errors
+from kubescript.changes import plan
+from kubescript.changes.store import record
+from kubescript.request import request
+from kubescript.wire import inspection
+
+__all__ = ["deletes", "describe_lost", "is_gone", "late", "looks", "make_name", "may_create", "replace"]
+
+_WAIT_S: Final = 120.0
+"""How many seconds the application waits until a deleted object is gone: finalizers and containers take their time."""
+_FIRST_S: Final = 0.05
+_LOOK_S: Final = 2.0
+"""The longest time between two looks in seconds."""
+_LEAST: Final = 16
+"""How many characters a stand-in has at least, so that no other text of an object is equal to it."""
+_RULE: Final = "writes.replacement"
+_GAPS: Final = {
+    "configmaps": ", and pods that need it do not start",
+    "cronjobs": ", and its jobs end",
+    "daemonsets": ", and its pods end before new ones start",
+    "deployments": ", and its pods end before new ones start",
+    "ingresses": ", and what it routes is not reached",
+    "jobs": ", and its pods end before new ones start",
+    "persistentvolumeclaims": ", and its data may be gone with it",
+    "persistentvolumes": ", and its data may be gone with it",
+    "pods": ", and its containers end before new ones start",
+    "replicasets": ", and its pods end before new ones start",
+    "secrets": ", and pods that need it do not start",
+    "services": ", and its clients reach nothing",
+    "statefulsets": ", and its pods end before new ones start",
+}
+"""What else is missing between the two, by resource."""
+
+
+def may_create(call: request.Request) -> bool:
+    """Says whether a canonical write makes the object that it names if there is none."""
+    if call.subresource:
+        return False
+    return call.method == "POST" or call.content_type.startswith("application/apply-patch")
+
+
+def make_name(name: str) -> str:
+    """Returns a name that stands in for this one: as long, where that is long enough, and random."""
+    length = max(_LEAST, len(name))
+    # A Service's name begins with a letter.
+    return ("k" + secrets.token_hex(length))[:length]
+
+
+def deletes(step: plan.Step) -> bool:
+    """Says whether a step deletes its object, so that another one of its name can follow."""
+    return step.verb == "delete" and not step.subresource and step.precondition is not None
+
+
+def replace(deletion: plan.Step, creation: plan.Step) -> plan.Step:
+    """Returns the creation as the second part of a replacement, with a finding about the time between the two."""
+    assert deletion.precondition is not None
+    gap = _GAPS.get(creation.resource, "")
+    message = (
+        f"the old one is deleted first, and this one is made when that is gone: in between there is none{gap}. Until "
+        "then this one can be tried only under another name; if the API server then refuses it or makes something else "
+        f"of it, or the old one is not gone after {_WAIT_S:.0f} seconds, there is none afterwards"
+    )
+    finding = plan.Finding(_RULE, "warning", message)
+    return msgspec.structs.replace(creation, replaces=deletion.precondition.uid, findings=(*creation.findings, finding))
+
+
+def looks() -> Iterator[None]:
+    """Yields whenever it is time to look whether an object is gone, until that takes too long."""
+    deadline = time.monotonic() + _WAIT_S
+    pause = _FIRST_S
+    while time.monotonic() < deadline:
+        yield
+        time.sleep(pause)
+        pause = min(_LOOK_S, 2 * pause)
+
+
+def is_gone(step: plan.Step, now: inspection.Facts | None) -> bool:
+    """Says whether the object that a step replaces is gone. Raises PlanError if another one has taken its name."""
+    if now is None:
+        return True
+    if now.uid != step.replaces:
+        raise errors.PlanError(
+            f"{step.target}: somebody else has made one of that name since the plan deleted it", code="plan.changed"
+        )
+    return False
+
+
+def late(step: plan.Step) -> errors.PlanError:
+    """Returns the error for an object that is not gone in time."""
+    return errors.PlanError(
+        f"{step.target}: the old one is still being deleted after {_WAIT_S:.0f} seconds; look at its finalizers, and "
+        "make the new one by another plan when it is gone",
+        code="plan.failed",
+    )
+
+
+def describe_lost(steps: Sequence[plan.Step], done: Sequence[record.Application]) -> str:
+    """Describes the objects that a plan has deleted and not made anew."""
+    pairs = list(zip(steps, done, strict=True))
+    deleted = {step.key for step, each in pairs if deletes(step) and each.state == "done"}
+    lost = ""
+    for step, each in pairs:
+        if step.replaces and each.state != "done" and step.key in deleted:
+            lost += f"; {step.target} is deleted, and not made anew"
+    return lost

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import secrets
 import unicodedata
+from pathlib import Path
 from typing import Any, Final
 
 import pytest
@@ -12,9 +14,12 @@ from kubescript.changes import plan
 from kubescript.changes.store import record
 from kubescript.changes.view import plain, view
 from kubescript.wire import inspection
-from tests.kit import approval_page
+from tests.kit import approval_page, people, terminals
+from tests.kit.controlplane import shared
+from tests.kit.controlplane.writer import Writer
 
 IMAGE: Final = "spec.template.spec.containers[web].image"
+NAMESPACE: Final = f"display-{secrets.token_hex(3)}"
 FORGED: Final = "9. Delete namespaces prod: 0 fields"
 
 
@@ -129,3 +134,79 @@ def test_an_apply_that_makes_an_object_says_so(exists: bool, verb: str) -> None:
     shown = text_of(request=request, precondition=before)
     assert f"\n  1. {verb} Deployment web in namespace shop\n" in shown
     assert f"\n1. {verb} deployments.apps shop/web: " in shown
+
+
+# --- at a terminal, with a real API server --------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def writer(run_folder: Path, run_process: int) -> Writer:
+    """Writes to a cluster in which there is nothing, in a namespace of its own."""
+    plane = shared.attach("scratch", run_folder, run_process)
+    opened = Writer(plane.kubeconfig)
+    opened.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}})
+    return opened
+
+
+@pytest.fixture
+def flags(writer: Writer, run_folder: Path, run_process: int, tmp_path: Path) -> list[str]:
+    return people.flags(tmp_path, shared.attach("scratch", run_folder, run_process).kubeconfig)
+
+
+def creation(result: str = "", **data: str) -> str:
+    """A script that makes a ConfigMap, and has a result."""
+    made = {"metadata": {"name": "made"}, "data": data}
+    return f"k8s.coreV1().create_namespaced_config_map({NAMESPACE!r}, {made!r})\n{result!r}"
+
+
+@pytest.mark.cluster
+@pytest.mark.promise("P-19")
+def test_a_script_prints_no_plan_before_the_true_one(flags: list[str], tmp_path: Path) -> None:
+    """What a script returns comes after the decision. Only a whole word decides, and the person is told which ones."""
+    command = ["run", *flags, "-c", creation(f"1. Create ConfigMap harmless\n{FORGED}")]
+    screen = terminals.Screen(command, people.environment(tmp_path))
+    screen.until("Type `approve` or `yes` to apply this plan, `decline` or `no` to change nothing: ")
+    for count, typed in enumerate(("y", "Approve", "approve it", "yes!"), 1):
+        screen.type(typed)
+        screen.until(f"(?s)(one whole word: approve, yes, decline or no.*nothing: .*){{{count}}}")
+    assert f"1. Create ConfigMap made in namespace {NAMESPACE}" in screen.text and FORGED not in screen.text
+    screen.type("yes")
+    screen.until(r"Reason \(may be empty\): ")
+    screen.type("")
+    assert screen.end() == 0
+    shown, _, after = screen.text.partition("applied: 1 of 1 changes were made")
+    assert FORGED not in shown and FORGED in after
+    assert "To take it back: kubescript plans undo p-" in after.partition(FORGED)[0]
+
+
+@pytest.mark.cluster
+@pytest.mark.promise("V-03")
+def test_a_terminal_that_would_break_the_lines_is_refused(flags: list[str], tmp_path: Path) -> None:
+    """Its own width counts, whatever COLUMNS says; and in a wider one the plan is decided."""
+    environment = people.environment(tmp_path)
+    command = ["run", *flags, "-c", creation()]
+    narrow = terminals.Screen(command, environment | {"COLUMNS": "100"}, width=30)
+    assert narrow.end() == 1 and "cannot be read in 30 columns" in narrow.text
+    code, screen = people.typed(["approve", people.plan_on(narrow.text), *flags], environment, "no")
+    assert code == 0 and "declined" in screen
+
+
+@pytest.mark.cluster
+@pytest.mark.promise("P-19")
+def test_a_long_plan_scrolls_no_critical_finding_out_of_view(writer: Writer, flags: list[str], tmp_path: Path) -> None:
+    """They stand once more right before the question."""
+    claim = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
+    place = {"name": "claim", "namespace": NAMESPACE}
+    writer.create(
+        {
+            "apiVersion": "v1",
+            "kind": "PersistentVolumeClaim",
+            "metadata": place,
+            "spec": claim,
+            "status": {"phase": "Bound"},
+        }
+    )
+    script = creation(text="x\n" * 3_000) + f"\nk8s.delete('persistentvolumeclaims/claim', namespace={NAMESPACE!r})"
+    code, screen = people.typed(["run", *flags, "-c", script], people.environment(tmp_path), "decline")
+    last = screen.partition("Type `approve`")[0].split("\n")[-6:]
+    assert code == 0 and any(line.startswith("CRITICAL NO_DESTRUCTIVE_SHORTCUTS: ") for line in last), last

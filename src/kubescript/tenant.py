@@ -103,7 +103,9 @@ class Tenant:
             # The evaluator needs the planning, so it is made later.
             return self.evaluator.run_aside(script, operation)
 
-        return planning.Planning(self.settings, accesses, shared.audit, shared.keeper(), run, self._caller)
+        return planning.Planning(
+            self.settings, accesses, shared.audit, shared.keeper(), run, self._caller, shared.flags
+        )
 
     @functools.cached_property
     def _parts(self) -> builtin.Parts:

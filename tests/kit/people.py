@@ -59,7 +59,7 @@ def at_terminal(
 def typed(command: Sequence[str], environment: Mapping[str, str], decision: str = "approve") -> tuple[int, str]:
     """Runs a command at a terminal, and answers what it asks about a plan; returns the same."""
     screen = terminals.Screen(command, environment)
-    if screen.shows("Type `approve` or `decline`: "):
+    if screen.shows("Type `approve` or `yes` "):
         screen.type(decision)
         screen.until(r"Reason \((may be empty|needed)\): ")
         screen.type("as agreed")

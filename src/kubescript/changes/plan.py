@@ -167,6 +167,8 @@ class Plan(msgspec.Struct, frozen=True):
     """The id of the audit record that has the plan; empty if there is none. All that becomes of the plan is there."""
     audit_place: str = ""
     """The audit record's file, for people: `host:/path`."""
+    flags: str = ""
+    """The flags with which a command finds the plan's server, quoted for a shell and preceded by a space."""
     approvals: int = 1
     """How many people must approve the plan. If there are several, its author cannot be one of them."""
 

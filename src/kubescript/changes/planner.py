@@ -93,6 +93,7 @@ class Planner:
         user: str,
         count: Count,
         audit: Audit | None,
+        flags: str,
     ) -> None:
         """`terms` has the clusters by name; `user` is the caller, if the server knows it. `count` bounds the user's
         plans."""
@@ -102,6 +103,7 @@ class Planner:
         self._user = user
         self._count = count
         self._audit = audit
+        self._flags = flags
 
     def begin(self) -> draft.Draft:
         """Returns the draft for one script's writes."""
@@ -159,6 +161,7 @@ class Planner:
             place=terms.place(),
             audit=self._audit.identity() if self._audit is not None else "",
             audit_place=self._audit.place if self._audit is not None else "",
+            flags=self._flags,
             approvals=terms.approvals(frozenset(step.namespace for step in steps)),
         )
 

@@ -44,8 +44,10 @@ class Planning:
         kept: recovery.Keeper,
         run: impact.Run,
         caller: user.User | None = None,
+        flags: str = "",
     ) -> None:
-        """`accesses` has the clusters by context name; `caller` is the authenticated caller, if any."""
+        """`accesses` has the clusters by context name; `caller` is the authenticated caller, if any; `flags` are for
+        `plan.Plan.flags`."""
         self._settings = settings
         self._ledger = ledger
         self._lock = threading.Lock()
@@ -79,6 +81,7 @@ class Planning:
             user=author,
             count=lambda expires, size: kept.count(person, expires, size),
             audit=ledger,
+            flags=flags,
         )
         self.approvals = approval.Approvals(kept.store, self._applier, ledger, self._user)
 

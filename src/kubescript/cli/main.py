@@ -15,7 +15,19 @@ import click
 
 import kubescript
 from kubescript import programs
-from kubescript.cli import audit, flags, migrate, opening, plans, policy, process, shell_completion, terminal, user_path
+from kubescript.cli import (
+    audit,
+    decisions,
+    flags,
+    migrate,
+    opening,
+    plans,
+    policy,
+    process,
+    shell_completion,
+    terminal,
+    user_path,
+)
 from kubescript_sandbox.host import spawner
 
 if TYPE_CHECKING:
@@ -87,11 +99,12 @@ def run(context: click.Context, /, file: TextIO | None, code: str | None, timeou
         caller = opening.operator("run")
         with terminal.Status(terminal.starting()) as status:
             answer = anyio.run(evaluate, script, timeout, status.on_progress, caller)
-        process.echo(answer.text, err=answer.is_error)
-        exit_code = _FAILED if answer.is_error else 0
-        # The script has ended, but a person must decide on its writes.
         if answer.plan:
-            exit_code = plans.settle(opened, answer.plan)
+            # The script has ended, but a person must decide on its writes.
+            exit_code = decisions.settle(opened, answer.plan, answer.text)
+        else:
+            process.echo(answer.text, err=answer.is_error)
+            exit_code = _FAILED if answer.is_error else 0
     context.exit(exit_code)
 
 

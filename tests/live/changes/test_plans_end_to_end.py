@@ -136,7 +136,7 @@ def test_a_release_at_the_terminal(ours: rollouts.Shop, flags: list[str], enviro
         assert not ours.written()
         code, screen = people.at_terminal(plan, flags, environment)
         next_answer = talk.ask("1 + 1")
-    diff, _, ending = screen.partition("Type `approve` or `decline`")
+    diff, _, ending = screen.partition("Type `approve` or `yes`")
     check_shown(diff, ours)
     assert code == 0
     assert all(words in ending for words in ROLLED_OUT)

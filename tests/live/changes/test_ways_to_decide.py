@@ -104,7 +104,8 @@ def test_a_client_without_a_session_hears_nothing_of_another_ones_plan(place: Pl
 
 
 def test_what_a_script_prints_where_nobody_is_decides_its_plan(place: Place) -> None:
-    """The command has the flags that find the plan; the beginning of an id is enough, and the list says what it is."""
+    """The command has the flags that find the plan, and the list has them without being given any. The beginning of an id
+    is enough."""
     flags = place.flags()
     done = subprocess.run(
         [clients.KUBESCRIPT, "run", *flags, "-c", place.creation("printed")],
@@ -115,11 +116,17 @@ def test_what_a_script_prints_where_nobody_is_decides_its_plan(place: Place) -> 
     assert words == ["approve", plan, *flags]
     bare = people.typed(["approve", plan], place.environment)
     assert bare[0] == 1 and "give the flags of the server that made the plan" in bare[1]
+    assert f"kubescript {' '.join(words)}" in bare[1].replace("\r\n", "")
+    code, listed = people.typed(["plans", "list"], place.environment)
+    assert code == 0 and f"to decide: kubescript {' '.join(words)}" in listed.replace("\r\n", "")
     code, screen = people.typed(["approve", plan[:12], *words[2:]], place.environment)
     assert code == 0 and "applied: 1 of 1 changes were made" in screen and place.has("printed")
-    listed = people.typed(["plans", "list", *flags], place.environment)[1]
+    listed = people.typed(["plans", "list"], place.environment)[1]
     (line,) = [line for line in listed.splitlines() if line.startswith(plan)]
     assert " UTC  applied " in line and f"1 change in {place.namespace}, by kubescript run" in line
+    for found in re.findall(r"(?:To take it back|To read one): kubescript (.*)", screen + listed):
+        code, shown = people.typed(found.split(), place.environment, "decline")
+        assert code == 0 and "1. " in shown
 
 
 def test_a_question_to_a_client_without_a_session_is_answered_by_the_same_call(place: Place, shared: int) -> None:

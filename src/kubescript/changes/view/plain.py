@@ -8,7 +8,7 @@ from typing import Final
 from kubescript.changes.store import record
 from kubescript.changes.view import characters, folding, model, view
 
-__all__ = ["LEAST_WIDTH", "text"]
+__all__ = ["LEAST_WIDTH", "critical", "text"]
 
 LEAST_WIDTH: Final = 40
 """The least width of a terminal on which a plan can be read."""
@@ -20,12 +20,21 @@ _MARKS: Final[dict[record.StepState, str]] = {
 def text(entry: record.Record, width: int = 100, now: float | None = None) -> str:
     """Returns a plan as text, as it is at the time `now` in seconds since the epoch, in lines of at most `width` cells
     of a terminal (at least `LEAST_WIDTH`). The text's only control character is the newline."""
-    room = max(width, LEAST_WIDTH)
     shown = view.of(entry, now)
+    return _fold(_view(shown), width) + "\n"
+
+
+def critical(entry: record.Record, width: int = 100) -> str:
+    """Returns a plan's critical findings, as `text` has them."""
+    found = [finding for finding in view.findings(entry.plan) if finding.is_critical]
+    return _fold(map(_finding, found), width)
+
+
+def _fold(lines: Iterable[str], width: int) -> str:
     pieces: list[str] = []
-    for line in _view(shown):
-        pieces += folding.fold(line, room)
-    return "\n".join(pieces) + "\n"
+    for line in lines:
+        pieces += folding.fold(line, max(width, LEAST_WIDTH))
+    return "\n".join(pieces)
 
 
 def _join(words: model.Words) -> str:

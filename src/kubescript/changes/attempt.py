@@ -22,7 +22,7 @@ from kubescript.wire import inspection
 
 __all__ = [
     "Attempt", "Compare", "Sent", "check_not_made", "find_message", "find_warnings", "hold", "is_same_version",
-    "knows_dry_runs", "read_whole",
+    "is_taken", "knows_dry_runs", "read_whole", "rename",
 ]  # fmt: skip
 
 Compare = Callable[[request.Request, bytes, bytes, call.Found], inspection.Changes]
@@ -33,6 +33,8 @@ _MAX_BODY: Final = 3 * 1024 * 1024
 """The maximum size of one object in bytes."""
 _DRY_RUN: Final = b'"dryRun"'
 """The query parameter's name in the description of an API that supports dry runs."""
+_TAKEN: Final = b'"reason":"AlreadyExists"'
+"""The reason in an API server's answer to the creation of an object that exists."""
 _MESSAGE: Final = re.compile(r'"message":"((?:[^"\\]|\\.){1,600})')
 """The message in an API server's error."""
 # A header may contain several warnings, separated by commas.
@@ -144,6 +146,20 @@ def read_whole(response: types.Response) -> bytes:
 def hold(response: types.Response, content: bytes) -> types.Response:
     """Returns an answer that was already read in a form that can be read once more."""
     return replace(response, chunks=iter((content,)), close=_close_nothing)
+
+
+def is_taken(status: int, content: bytes) -> bool:
+    """Says whether the API server refuses a creation only because there is an object of its name: it looks for one when
+    it has defaulted, admitted and validated everything."""
+    return status == 409 and _TAKEN in content
+
+
+def rename(response: types.Response, name: str, real_name: str) -> types.Response:
+    """Returns an answer about an object as if the object had its real name. Raises ClusterError."""
+    # The API server may have put the name elsewhere too, such as into a label of a Job's pods.
+    content = read_whole(response).replace(name.encode(), real_name.encode())
+    headers = {key: value.replace(name, real_name) for key, value in response.headers.items()}
+    return hold(replace(response, headers=headers), content)
 
 
 def knows_dry_runs(response: types.Response) -> bool:

@@ -1,7 +1,8 @@
 """The replacement of an object: a plan deletes it, and makes another one of its name when it is gone.
 
-The API server does not try a creation while the name is taken. So it is tried under a name that stands in for the real
-one, and once more under the real one, when that is free.
+While the name is taken, the API server says whether it would admit the creation, and not what it would make of it. So
+the creation is also tried under a name that stands in for the real one, and once more under the real one, when that is
+free.
 """
 
 from __future__ import annotations
@@ -72,8 +73,8 @@ def replace(deletion: plan.Step, creation: plan.Step) -> plan.Step:
     gap = _GAPS.get(creation.resource, "")
     message = (
         f"the old one is deleted first, and this one is made when that is gone: in between there is none{gap}. Until "
-        "then this one can be tried only under another name; if the API server then refuses it or makes something else "
-        f"of it, or the old one is not gone after {_WAIT_S:.0f} seconds, there is none afterwards"
+        "then the API server shows what it makes of this one only under another name; if it makes something else of it "
+        f"under this name, or the old one is not gone after {_WAIT_S:.0f} seconds, there is none afterwards"
     )
     finding = plan.Finding(_RULE, "warning", message)
     return msgspec.structs.replace(creation, replaces=deletion.precondition.uid, findings=(*creation.findings, finding))

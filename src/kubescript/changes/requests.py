@@ -13,7 +13,10 @@ from typing import Any, Final
 from kubescript import errors
 from kubescript.request import request
 
-__all__ = ["bound", "canonical", "dry_run", "guard", "is_dry_run", "name", "named", "names_version", "rename", "target"]
+__all__ = [
+    "bound", "canonical", "creation", "dry_run", "guard", "is_dry_run", "name", "named", "names_version", "rename",
+    "target",
+]  # fmt: skip
 
 _IN_BODY: Final = frozenset({"dryRun", "gracePeriodSeconds", "orphanDependents", "propagationPolicy"})
 """Query parameters of a deletion that may also be in its body."""
@@ -66,6 +69,24 @@ def named(call: request.Request, name: str) -> request.Request:
     if call.name:
         return call
     return replace(call, name=name, path=f"{call.path}/{name}")
+
+
+def creation(call: request.Request) -> request.Request:
+    """Returns a creation or an apply as a creation. Raises RequestError."""
+    if not call.name:
+        return call
+    named_in_body = rename(call, call.name)
+    collection, _, _ = call.path.rpartition("/")
+    query = tuple(pair for pair in call.query if pair[0] != "force")
+    return replace(
+        named_in_body,
+        method="POST",
+        path=collection,
+        query=query,
+        verb="create",
+        name="",
+        content_type="application/json",
+    )
 
 
 def rename(call: request.Request, name: str) -> request.Request:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import threading
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final
@@ -157,7 +158,7 @@ def test_what_does_not_go_in_time_is_not_replaced(server: Server, monkeypatch: p
     """The plan stops and says so; the next one works."""
     server.create("stuck", **KEPT)
     with monkeypatch.context() as patched:
-        patched.setattr(replacement, "_WAIT_S", patience.scaled(1))
+        patched.setattr(replacement, "_WAIT_S", 0.3)
         ended = server.apply(server.shown(anew("stuck")))
     assert ended.state == "stopped" and "look at its finalizers" in ended.text
     assert f"configmaps {server.namespace}/stuck is deleted, and not made anew" in ended.text
@@ -197,6 +198,31 @@ def test_what_cannot_be_tried_beside_the_old_one_is_refused(server: Server) -> N
     answer = server.answer(anew("wrong").replace("'b': '2'", "'b c': '2'"))
     assert answer.is_error and "a valid config key must consist of" in answer.text, answer.text
     assert server.apply(server.shown(anew("wrong"))).state == "applied"
+
+
+def test_what_the_cluster_refuses_under_this_very_name_deletes_nothing(server: Server) -> None:
+    """A policy of the cluster would say so only when the old object is gone; so it is asked before."""
+    server.create("denied")
+    policy = f"names-{server.namespace}"
+    rules = [{"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["configmaps"]}]
+    within = {"matchLabels": {"kubernetes.io/metadata.name": server.namespace}}
+    admission: Any = client.AdmissionregistrationV1Api(server.core.api_client)
+    constraints = {"resourceRules": rules, "namespaceSelector": within}
+    validations = [{"expression": "object.metadata.name != 'denied'", "message": "this name is not for you"}]
+    spec = {"failurePolicy": "Fail", "matchConstraints": constraints, "validations": validations}
+    admission.create_validating_admission_policy({"metadata": {"name": policy}, "spec": spec})
+    binding = {"policyName": policy, "validationActions": ["Deny"]}
+    admission.create_validating_admission_policy_binding({"metadata": {"name": policy}, "spec": binding})
+    try:
+        answer = server.answer(anew("denied"))
+        deadline = time.monotonic() + patience.scaled(60)
+        while not answer.is_error and time.monotonic() < deadline:  # the API server learns of a policy after a while
+            answer = server.answer(anew("denied"))
+        assert answer.is_error and "this name is not for you" in answer.text, answer.text
+    finally:
+        admission.delete_validating_admission_policy_binding(policy)
+        admission.delete_validating_admission_policy(policy)
+    assert server.found("denied").data == {"a": "1"}
 
 
 def test_a_replacement_is_not_taken_back(server: Server) -> None:

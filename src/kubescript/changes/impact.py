@@ -31,7 +31,7 @@ Assess = Callable[[Sequence[plan.Step], operation.Operation], tuple[plan.Step, .
 
 _UNKNOWN: Final = "writes.effects"
 """The rule of the finding that effects could not be found out."""
-_RULES: Final = frozenset({"writes.endpoints", "writes.new_registry", "writes.used"})
+_RULES: Final = frozenset({"writes.endpoints", "writes.new_registry", "writes.undone", "writes.used"})
 """The rules that the script may report."""
 _MAX_LINES: Final = 30
 """The maximum number of lines, and of findings, for one step."""
@@ -46,7 +46,8 @@ _POLICIES: Final = frozenset({"orphanDependents", "propagationPolicy"})
 """The options of a deletion that say what becomes of the dependents."""
 _ORPHANS_BY_DEFAULT: Final = frozenset({("", "replicationcontrollers"), ("batch", "jobs")})
 """Resources whose dependents the API server spares where a deletion does not say otherwise."""
-_FIELDS: Final = ("group", "version", "resource", "subresource", "namespace", "name", "verb")
+_FIELDS: Final = ("group", "version", "resource", "subresource", "namespace", "name", "verb", "kind")
+_WHOLE: Final = ("pods", "new_pods", "images", "new_images")
 
 
 class _Remark(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -104,13 +105,14 @@ class Assessor:
 
 def _has_effects(step: plan.Step) -> bool:
     """Says whether a step may affect other objects, so that the script has to look for them."""
-    return step.removes
+    return step.removes or pods.affects_others(step)
 
 
 def _describe(step: plan.Step) -> dict[str, Any]:
     """Returns a step as the script needs it."""
     change: dict[str, Any] = {field: getattr(step, field) for field in _FIELDS}
     rows = [row for row in step.rows if not row.by_server and _is_decisive(row.path)]
+    change |= {field: msgspec.to_builtins(getattr(step, field)) for field in _WHOLE}
     change["uid"] = step.precondition.uid if step.precondition is not None else ""
     change["orphans"] = _orphans(step)
     change["rows"] = [[row.path, _cut(row.old), _cut(row.new)] for row in rows[:_MAX_ROWS]]

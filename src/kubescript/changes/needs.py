@@ -35,7 +35,7 @@ def _find(steps: Sequence[plan.Step]) -> defaultdict[int, set[int]]:
     for index, step in enumerate(steps):
         if not step.group and not step.subresource:
             places[_place(step)].append(index)
-        if step.new_pods is not None and step.new_pods.labels:
+        if step.precondition is None and step.new_pods is not None and step.new_pods.labels:
             workloads[step.namespace].append(index)
     needed: defaultdict[int, set[int]] = defaultdict(set)
     for index, step in enumerate(steps):
@@ -64,7 +64,7 @@ def _list_objects(step: plan.Step, places: Mapping[_Place, Sequence[int]]) -> It
 def _list_selected(
     step: plan.Step, steps: Sequence[plan.Step], workloads: Mapping[str, Sequence[int]]
 ) -> Iterator[int]:
-    """Yields the steps for workloads whose pods a Service selects."""
+    """Yields the steps that make workloads whose pods a Service selects."""
     if step.new_pods is None or (step.group, step.resource) != ("", "services"):
         return
     try:

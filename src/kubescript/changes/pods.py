@@ -9,10 +9,10 @@ from collections.abc import Iterator
 from typing import Final
 
 from kubescript.changes import plan
-from kubescript.kube import field_paths
+from kubescript.kube import field_paths, images
 from kubescript.wire import inspection
 
-__all__ = ["changes_template", "describe"]
+__all__ = ["affects_others", "describe"]
 
 _TEMPLATES: Final = {"cronjobs": "spec.jobTemplate"}
 """Where a kind has its pod template, if it is not `spec.template`."""
@@ -31,7 +31,27 @@ def describe(step: plan.Step) -> tuple[str, ...]:
     return tuple(_describe_change(step, after)) or ("no pod is replaced",)
 
 
-def changes_template(step: plan.Step) -> bool:
+def affects_others(step: plan.Step) -> bool:
+    """Says whether the cluster has to be looked at to tell what a step does: whether it changes the number or labels of
+    pods, what a Service selects, or a repository of images."""
+    if step.subresource == "scale":
+        return True
+    after = step.new_pods
+    if after is None:
+        return False
+    if set(map(images.repository, step.new_images)) - set(map(images.repository, step.images)):
+        return True
+    if step.pods is None:
+        return step.group != "batch"
+    return _reach(step.pods) != _reach(after)
+
+
+def _reach(pods: inspection.Pods) -> tuple[object, ...]:
+    """Returns what decides which endpoints Services have."""
+    return pods.count, pods.labels, pods.selector, pods.takes_unready
+
+
+def _changes_template(step: plan.Step) -> bool:
     """Says whether a step changes the template of its object's pods."""
     template = _TEMPLATES.get(step.resource, "spec.template")
     return any(field_paths.covers(template, row.path) for row in step.rows)
@@ -46,7 +66,7 @@ def _describe_creation(step: plan.Step, after: inspection.Pods) -> Iterator[str]
 
 def _describe_change(step: plan.Step, after: inspection.Pods) -> Iterator[str]:
     before = step.pods or after
-    if changes_template(step):
+    if _changes_template(step):
         yield _describe_replacement(step, after)
     elif _goes_on(before, after):
         yield "replaces the pods that still have an earlier template"

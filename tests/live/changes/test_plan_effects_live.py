@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from kubescript.changes import plan
 from tests.kit import planned
 from tests.kit.controlplane.server import ControlPlane
 from tests.kit.controlplane.writer import Object, Writer
@@ -28,8 +29,22 @@ def writer(scratch: ControlPlane, namespace: str) -> Writer:
         ("StatefulSet", "manual", ON_DELETE),
         ("StatefulSet", "parted", PARTED),
         ("DaemonSet", "agent", {}),
+        ("Deployment", "front", {}),
+        ("Deployment", "blue", {}),
+        ("Deployment", "green", {}),
     ):
         made.create(workload(namespace, kind, name, **spec))
+    for name, selected in (("front", "front"), ("colour", "blue")):
+        routed = {"selector": {"app": selected}, "ports": [{"port": 80}]}
+        made.create(
+            {"apiVersion": "v1", "kind": "Service", "metadata": {"name": name, "namespace": namespace}, "spec": routed}
+        )
+    for app in ("front", "blue", "green"):
+        for number in range(2):
+            made.create(pod(namespace, f"{app}-{number}", app))
+    made.create(pod(namespace, "front-starting", "front", ready="False"))
+    made.create(scaler(namespace, "front"))
+    made.create(budget(namespace, "front"))
     return made
 
 
@@ -55,6 +70,29 @@ def workload(namespace: str, kind: str, name: str, **spec: Any) -> Object:
     metadata = {"name": name, "namespace": namespace}
     made = {"apiVersion": "apps/v1", "kind": kind, "metadata": metadata, "spec": whole}
     return {**made, "status": status} if status else made
+
+
+def pod(namespace: str, name: str, app: str, ready: str = "True") -> Object:
+    """A pod of a workload."""
+    metadata = {"name": name, "namespace": namespace, "labels": {"app": app}}
+    status = {"phase": "Running", "conditions": [{"type": "Ready", "status": ready}]}
+    spec = {"containers": [{"name": "c", "image": "web:1"}]}
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec, "status": status}
+
+
+def scaler(namespace: str, name: str) -> Object:
+    """An autoscaler of three to five pods."""
+    target = {"apiVersion": "apps/v1", "kind": "Deployment", "name": name}
+    spec = {"minReplicas": 3, "maxReplicas": 5, "scaleTargetRef": target}
+    metadata = {"name": name, "namespace": namespace}
+    return {"apiVersion": "autoscaling/v2", "kind": "HorizontalPodAutoscaler", "metadata": metadata, "spec": spec}
+
+
+def budget(namespace: str, name: str) -> Object:
+    """A budget that wants two pods."""
+    spec = {"minAvailable": 2, "selector": {"matchLabels": {"app": name}}}
+    metadata = {"name": name, "namespace": namespace}
+    return {"apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": metadata, "spec": spec}
 
 
 REPLACEMENTS = {
@@ -110,3 +148,70 @@ def test_steps_that_others_need_say_so(plans: planned.Plans) -> None:
     assert settings.effects == ("change 2 needs this",)
     assert new.effects[:2] == ("starts 2 pods", "change 3 needs this")
     assert unneeded.effects == ()
+
+
+def told(step: plan.Step) -> list[tuple[str, str, str]]:
+    """The findings of a step."""
+    return [(each.rule, each.level, each.message) for each in step.findings]
+
+
+def test_a_scaling_is_told_with_its_endpoints_and_who_undoes_it(plans: planned.Plans) -> None:
+    """Ready pods count before, wanted ones after; an autoscaler and a budget have their own say."""
+    (down,) = plans.steps("k8s.scale('deployments/front', 2, namespace=NAMESPACE)")
+    assert down.effects == (
+        "stops 1 pod: 3 → 2",
+        "poddisruptionbudgets/front then allows no eviction: 2 remain, minAvailable is 2",
+    )
+    assert told(down) == [
+        ("writes.undone", "warning", "horizontalpodautoscalers/front undoes this: its minReplicas is 3")
+    ]
+    (up,) = plans.steps("k8s.scale('deployments/front', 5, namespace=NAMESPACE)")
+    assert up.effects == (
+        "starts 2 pods: 3 → 5",
+        "endpoints of services/front: 2 → 5",
+        "horizontalpodautoscalers/front may change this: 3 to 5 replicas",
+    )
+    assert told(up) == []
+    (none,) = plans.steps("k8s.scale('deployments/front', 0, namespace=NAMESPACE)")
+    assert none.effects[:2] == ("stops 3 pods: 3 → 0", "endpoints of services/front: 2 → 0")
+    assert ("writes.endpoints", "critical", "no endpoint is left: endpoints of services/front: 2 → 0") in told(none)
+
+
+def test_a_service_is_told_with_the_pods_that_it_selects(plans: planned.Plans) -> None:
+    """By the whole plan: what one step takes away, another may give."""
+    select = "k8s.coreV1().patch_namespaced_service('colour', NAMESPACE, {'spec': {'selector': {'app': %r}}})\n"
+    scale = "k8s.scale('deployments/green', 4, namespace=NAMESPACE)\n"
+    moved, scaled = plans.steps(select % "green" + scale)
+    assert moved.effects == ("endpoints of services/colour: 2 → 4",)
+    assert scaled.effects == (
+        "starts 1 pod: 3 → 4",
+        "endpoints of services/colour: 2 → 4",
+    )
+    (lost,) = plans.steps(select % "gren")
+    assert lost.effects == ("endpoints of services/colour: 2 → 0",)
+    assert [level for _, level, _ in told(lost)] == ["critical"]
+
+
+def test_pods_that_leave_a_service_by_their_labels_are_told(plans: planned.Plans) -> None:
+    """A label of a pod counts at once, and one of a template when its pods are replaced."""
+    (step,) = plans.steps(
+        "k8s.coreV1().patch_namespaced_pod('blue-0', NAMESPACE, {'metadata': {'labels': {'app': 'held'}}})\n1"
+    )
+    assert step.effects == ("endpoints of services/colour: 2 → 1",)
+
+
+IMAGES = """
+k8s.set_image("deployments/web", namespace=NAMESPACE, web="web:3")
+k8s.set_image("deployments/once", namespace=NAMESPACE, once="other:1")
+k8s.set_image("deployments/front", namespace=NAMESPACE, front="ghcr.io/them/web:1")
+"""
+
+
+def test_an_image_of_a_new_registry_is_a_finding(plans: planned.Plans) -> None:
+    """Another tag is not worth a word, another repository a line."""
+    tag, repository, registry = plans.steps(IMAGES)
+    assert len(tag.effects) == 1 and not told(tag)
+    assert any(line.startswith("first image of docker.io/library/other among the pods") for line in repository.effects)
+    assert not told(repository)
+    ((rule, level, message),) = told(registry)
+    assert (rule, level) == ("writes.new_registry", "warning") and message.startswith("registry ghcr.io is new")

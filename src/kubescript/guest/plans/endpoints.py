@@ -4,21 +4,17 @@ from __future__ import annotations
 
 import time
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-from kubescript.guest.kubectl import tool_kinds
 from kubescript.guest.kubectl.describe import subject
 from kubescript.guest.kubectl.rows import cells
+from kubescript.guest.plans import reads
 from kubescript.guest.sdk import client
 from kubescript.guest.sdk.calls import watch
-from kubescript.guest.sdk.objects import list_objects, schemas
 from kubescript.guest.sdk.values import exceptions
-from kubescript.wire import exchanges
 
-__all__ = ["Endpoints", "Json", "Service", "count_ready", "find", "is_endpoint", "read_services", "reader"]
-
-Json = dict[str, Any]
+__all__ = ["Endpoints", "Service", "count_ready", "find", "is_endpoint", "read_services"]
 
 _SERVICE: Final = "kubernetes.io/service-name"
 _MAX_COUNTS: Final = 10
@@ -36,24 +32,17 @@ class Service(NamedTuple):
     takes_unready: bool = False
     """Whether pods that are not ready are endpoints too."""
 
+    @property
+    def query(self) -> str:
+        """The selector in the syntax of queries."""
+        return cells.selector({"matchLabels": self.selector})
+
     def selects(self, labels: Mapping[str, str]) -> bool:
         """Says whether pods with these labels are selected."""
         return self.selector.items() <= labels.items()
 
 
-def reader(k8s: client.K8s, resource: str, namespace: str, **query: str) -> Callable[[], list_objects.ListObject]:
-    """Returns a function that lists the objects of a built-in kind in a namespace."""
-    kind = tool_kinds.find(k8s, resource)
-    call = exchanges.Call("GET", kind.path(namespace), tuple(query.items()), accept="json")
-
-    def read() -> list_objects.ListObject:
-        found, _ = k8s._session.fetch_list(call, schemas.OBJECT, "")
-        return found
-
-    return read
-
-
-def read_services(found: Iterable[Json]) -> list[Service]:
+def read_services(found: Iterable[reads.Json]) -> list[Service]:
     """Returns the Services that select pods, among a namespace's Services."""
     services = []
     for each in found:
@@ -65,14 +54,14 @@ def read_services(found: Iterable[Json]) -> list[Service]:
     return services
 
 
-def is_endpoint(pod: Json, service: Service) -> bool:
+def is_endpoint(pod: reads.Json, service: Service) -> bool:
     """Says whether a pod that the Service selects is one of its ready endpoints."""
     if cells.at(pod, "metadata.deletionTimestamp") or cells.at(pod, "status.phase") in _OVER:
         return False
     return service.takes_unready or cells.condition(pod, "Ready") == "True"
 
 
-def count_ready(slices: Iterable[Json]) -> dict[str, int]:
+def count_ready(slices: Iterable[reads.Json]) -> dict[str, int]:
     """Returns the number of ready endpoints of each Service, by its name."""
     ready: defaultdict[str, set[str]] = defaultdict(set)
     for each in slices:
@@ -84,7 +73,7 @@ def count_ready(slices: Iterable[Json]) -> dict[str, int]:
     return {service: len(found) for service, found in ready.items()}
 
 
-def _identify(endpoint: Json) -> str:
+def _identify(endpoint: reads.Json) -> str:
     """Returns what tells an endpoint apart: with two address families it is in two slices."""
     target = cells.at(endpoint, "targetRef")
     if target is None:
@@ -122,7 +111,7 @@ def find(
 ) -> Endpoints:
     """Returns the endpoints of the Services with these names, and of those that select pods with one of these sets of
     labels, once they are settled or the monotonic time is `deadline`."""
-    answers = subject.together(k8s, {"services": reader(k8s, "services", namespace)})
+    answers = subject.together(k8s, {"services": reads.reader(k8s, "services", namespace)})
     listed = answers["services"]
     if isinstance(listed, Exception):
         return Endpoints(problem=cells.line(subject.reason(listed)))
@@ -159,11 +148,8 @@ def _wait_for(k8s: client.K8s, namespace: str, services: Sequence[Service], dead
 
 def _is_settled(k8s: client.K8s, namespace: str, services: Sequence[Service], ready: Mapping[str, int]) -> bool:
     """Says whether each Service has as many ready endpoints as its pods should be."""
-    reads = {}
-    for each in services:
-        selector = cells.selector({"matchLabels": each.selector})
-        reads[each.name] = reader(k8s, "pods", namespace, labelSelector=selector)
-    answers = subject.together(k8s, reads)
+    wanted = {each.name: reads.reader(k8s, "pods", namespace, each.query) for each in services}
+    answers = subject.together(k8s, wanted)
     for each in services:
         pods = answers[each.name]
         # Pods that cannot be read are not waited for.

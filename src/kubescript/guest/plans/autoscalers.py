@@ -1,0 +1,97 @@
+"""What acts on the number of a workload's pods: HorizontalPodAutoscalers that undo a scaling, and
+PodDisruptionBudgets that it leaves without room."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kubescript.guest.kubectl.rows import cells
+from kubescript.guest.plans import changed, reads
+from kubescript.kube import selectors
+
+__all__ = ["describe", "undo", "want"]
+
+_SCALERS = "horizontalpodautoscalers"
+_BUDGETS = "poddisruptionbudgets"
+
+
+def want(look: reads.Reads, change: changed.Change) -> None:
+    """Asks for what a change of the number of pods needs."""
+    if _scales(change):
+        look.want(_SCALERS, change.namespace)
+    if _shrinks(change):
+        look.want(_BUDGETS, change.namespace)
+
+
+def undo(look: reads.Reads, change: changed.Change) -> Iterator[str]:
+    """Yields a sentence for each autoscaler that undoes a scaling."""
+    for name, least, most in _list_scalers(look, change):
+        wanted = change.counts[1]
+        if 0 < wanted < least:
+            yield f"horizontalpodautoscalers/{name} undoes this: its minReplicas is {least}"
+        elif wanted > most:
+            yield f"horizontalpodautoscalers/{name} undoes this: its maxReplicas is {most}"
+
+
+def describe(look: reads.Reads, change: changed.Change) -> Iterator[str]:
+    """Yields a line for each autoscaler that goes on from a scaling, and each budget that it leaves without room."""
+    if _scales(change):
+        for name, least, most in _list_scalers(look, change):
+            wanted = change.counts[1]
+            if wanted == 0:
+                yield f"horizontalpodautoscalers/{name} does nothing while there are no pods"
+            elif least <= wanted <= most:
+                yield f"horizontalpodautoscalers/{name} may change this: {least} to {most} replicas"
+    if _shrinks(change):
+        yield from _describe_budgets(look, change)
+
+
+def _scales(change: changed.Change) -> bool:
+    """Says whether a change sets another number of pods."""
+    if change.removes or change.is_pod or change.is_service:
+        return False
+    before, after = change.counts
+    return change.is_scaling or (change.before is not None and before != after)
+
+
+def _shrinks(change: changed.Change) -> bool:
+    before, after = change.counts
+    return _scales(change) and 0 < after < before
+
+
+def _list_scalers(look: reads.Reads, change: changed.Change) -> Iterator[tuple[str, int, int]]:
+    """Yields the name and bounds of each autoscaler of the object. Raises ApiException."""
+    if not _scales(change):
+        return
+    for each in look.get(_SCALERS, change.namespace):
+        target = cells.at(each, "spec.scaleTargetRef", {})
+        group, _, _ = str(target.get("apiVersion", "")).rpartition("/")
+        # The host does not know the kinds of custom resources.
+        is_kind = not change.kind or target.get("kind") == change.kind
+        if is_kind and (group, target.get("name")) == (change.group, change.name):
+            yield (
+                cells.line(cells.name(each)),
+                cells.at(each, "spec.minReplicas", 1),
+                cells.at(each, "spec.maxReplicas"),
+            )
+
+
+def _describe_budgets(look: reads.Reads, change: changed.Change) -> Iterator[str]:
+    """Yields a line for each budget that allows no eviction of the pods that remain."""
+    if change.after is None:
+        return
+    _, after = change.counts
+    pods = {"metadata": {"labels": change.after.labels}}
+    for each in look.get(_BUDGETS, change.namespace):
+        selector = cells.at(each, "spec.selector")
+        least = cells.at(each, "spec.minAvailable")
+        if selector is None or not isinstance(least, int) or after > least:
+            continue
+        name = cells.line(cells.name(each))
+        try:
+            matches = selectors.labels(cells.selector(selector))
+        except selectors.SelectorError:
+            yield f"poddisruptionbudgets/{name} may cover these pods: its selector is masked"
+            continue
+        if matches is None or matches(pods):
+            yield f"poddisruptionbudgets/{name} then allows no eviction: {after} remain, minAvailable is {least}"

@@ -151,6 +151,9 @@ def test_a_plan_ends_on_the_record_that_has_it(
     assert server.own.approvals.get(begun.plan.id).state == "applying" and not server.names().intersection(names)
 
     assert server.finish(waits.plan.id).state == "applied"
+    with pytest.raises(errors.PlanError, match="neither decides") as refused:
+        stranger.undo(waits.plan.id, CALLER)
+    assert refused.value.code == "plan.audit"
     server.own.approvals.recover()
     assert server.own.approvals.get(begun.plan.id).state == "applied" and server.names().issuperset(names)
     told = trails.records(server.file)

@@ -92,6 +92,9 @@ class Planning:
     def undo(self, plan_id: str, caller: types.Caller) -> plan.Plan:
         """Makes and keeps the reverse of a plan, for a person to approve. Raises KubescriptError."""
         done = self.approvals.get(plan_id)
+        # What takes back a plan on record is on the same record.
+        if done.plan.audit:
+            self.approvals.check(done.plan)
         applier = self._applier()
         target = applier.check(done.plan)
         journal = records.NOWHERE

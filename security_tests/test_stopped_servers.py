@@ -4,13 +4,16 @@ By the API server's own audit log it then sends nothing more, whatever the other
 
 from __future__ import annotations
 
+import contextlib
 import itertools
+import math
 import secrets
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
+from unittest import mock
 
 import anyio
 import kubernetes.config
@@ -21,6 +24,7 @@ from kubescript import app, config, types
 from kubescript.changes import approval, planner, planning, recovery
 from kubescript.changes.store import record
 from kubescript.changes.writer import WritableAccess
+from kubescript.cluster import connections
 from kubescript_safety.controlplane import audit
 from kubescript_sandbox.host import spawner
 from tests.kit import kill_points, rollouts
@@ -87,6 +91,20 @@ class Place:
     def make(self, name: str, data: dict[str, str]) -> None:
         self.core.create_namespaced_config_map(self.namespace, {"metadata": {"name": name}, "data": data})
 
+    @contextlib.contextmanager
+    def before_a_send(self, act: Callable[[], object]) -> Iterator[None]:
+        """Acts once right before a request of this process is sent in earnest."""
+        left = [act]
+        check_sending = connections.Exchange.check_sending
+
+        def checked(exchange: connections.Exchange) -> None:
+            if left and exchange._send_by < math.inf:
+                left.pop()()
+            check_sending(exchange)
+
+        with mock.patch.object(connections.Exchange, "check_sending", checked):
+            yield
+
     def writes(self) -> list[audit.Event]:
         """What kubescript has sent in earnest."""
         return self.cluster.writes(rollouts.USER, self.namespace)
@@ -116,7 +134,7 @@ class Case:
 
     def take_back(self) -> None:
         planning = self.place.planning
-        reverse = planning.undo(self.plan, CALLER)
+        reverse = planning.undo(self.plan, CALLER).plan
         self.place.decide(reverse.id)
         ended = planning.approvals.apply(reverse.id, lambda _done, _count, _text: None)
         assert ended.state == "applied", ended.text
@@ -190,6 +208,33 @@ def test_a_server_that_was_stopped_sends_nothing_more(at: str, place: Place, att
         expected = NEW if was_sent and end[1] == "stopped" else ENDS[end]
         assert case.found() == (expected,), end
     following = place.approved("patch")
+    following.end("applied")
+    assert following.found() == (NEW,)
+
+
+@pytest.mark.parametrize("write", ["create", "apply", "patch"])
+def test_what_lands_at_the_last_moment_is_recorded_as_done(write: str, place: Place) -> None:
+    """The stopped server's request arrives when the next one has looked for it, and just before that one's own."""
+    case = place.approved(write)
+    place.servers.stop(case.plan, "bytes 1")
+    first = case.record().steps[0].audit_id
+    with place.before_a_send(lambda: place.servers.resume(case.plan)):
+        ended = place.planning.approvals.apply(case.plan, lambda _done, _count, _text: None)
+    assert case.found() == (NEW,)
+    (done,) = [event for event in place.writes() if event.audit_id == first]
+    assert done.status < 300
+    assert ended.state == "applied" and ended.steps[0].audit_id == first, ended
+
+
+def test_an_object_that_goes_at_the_last_moment_is_not_made_again(place: Place) -> None:
+    """A person deletes it when it has been tried, and just before the request is sent."""
+    for write in ("patch", "apply again"):
+        case = place.approved(write)
+        place.servers.stop(case.plan, "bytes 1")
+        place.core.delete_namespaced_config_map(*case.names, place.namespace)
+        assert not place.servers.resume(case.plan).error
+        assert case.record().state == "stopped" and case.found() == (None,)
+    following = place.approved("apply")
     following.end("applied")
     assert following.found() == (NEW,)
 

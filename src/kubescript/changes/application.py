@@ -155,6 +155,7 @@ class _Work:
         self._owner = owner
         self._taken = taken
         self._plan = taken.plan
+        self._manager = taken.plan.manager
         self._done = list(taken.steps)
         self._operation = operation
 
@@ -166,10 +167,7 @@ class _Work:
             if last.state not in _DOUBTFUL:
                 continue
             # Its server died before it had noted how the request ended, or the end itself left that open.
-            call = self._call(step)
-            search = traces.Search(cluster, step, call, last, self._operation)
-            state = search.find()
-            self._mark(index, state)
+            self._mark(index, self._find(cluster, step, last))
 
     def run(self, cluster: writer.Writer, report: Report) -> None:
         """Applies the remaining steps. Raises KubescriptError at the first step that fails."""
@@ -184,7 +182,7 @@ class _Work:
                 raise errors.PlanError(f"{step.what}: {last.text}")
             _tell(report, index, count, step.what)
             if last.state != "done":
-                self._apply(cluster, index, step)
+                self._apply_or_find(cluster, index, step)
         _tell(report, count, count, "applied")
 
     def story(self) -> str:
@@ -227,6 +225,26 @@ class _Work:
             self._try_step(cluster, index, step, call, is_beside=bool(step.replaces))
             # The mark renews the lease, which may be shorter than the checks of many steps.
             self._mark(index, _WAITING)
+
+    def _apply_or_find(self, cluster: writer.Writer, index: int, step: plan.Step) -> None:
+        """Applies one step, unless another server's request for it comes first. Raises KubescriptError."""
+        try:
+            self._apply(cluster, index, step)
+        except errors.PlanError as error:
+            earlier = self._taken.steps[index]
+            if earlier.state not in _DOUBTFUL or error.code in _LOST:
+                raise
+            # The other server's request may have arrived after it was looked for.
+            found = self._find(cluster, step, earlier)
+            if found.state != "done":
+                raise
+            self._mark(index, found)
+
+    def _find(self, cluster: writer.Writer, step: plan.Step, last: record.Application) -> record.Application:
+        """Finds out whether a request was carried out that another server had marked. Raises KubescriptError."""
+        call = self._call(step)
+        search = traces.Search(cluster, step, call, last, self._manager, self._operation)
+        return search.find()
 
     def _apply(self, cluster: writer.Writer, index: int, step: plan.Step) -> None:
         """Applies one step. Raises KubescriptError."""
@@ -301,7 +319,7 @@ class _Work:
         is_late = sent.status == 409 and step.precondition is not None
         if sent.status >= 300 and not is_late:
             raise self._mark_refused(index, step, sent, "failed", sending)
-        done = msgspec.structs.replace(sending, state="done", status=sent.status)
+        done = msgspec.structs.replace(sending, state="done", status=sent.status, uid=sent.uid)
         # If it is late, nothing was written, so the step will be tried and sent again.
         self._mark(index, _WAITING if is_late else done)
         if sent.fault is not None:
@@ -322,7 +340,8 @@ class _Work:
         return errors.PlanError(f"{step.what}: {sent.status}: {text}")
 
     def _call(self, step: plan.Step) -> request.Request:
-        return calls.of(step, step.request, self._operation, self._plan.id)
+        call = calls.of(step, step.request, self._operation, self._plan.id)
+        return requests.mark(call, self._manager)
 
     def _mark(self, index: int, state: record.Application) -> None:
         """Records a step's state. Raises PlanError."""

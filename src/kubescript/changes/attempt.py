@@ -80,6 +80,8 @@ class Sent:
     status: int
     text: str = ""
     """The API server's answer if it refused the request, masked."""
+    uid: str = ""
+    """The uid of the object that the request has created."""
     fault: errors.KubescriptError | None = None
     """Why the rest of the answer could not be read or recorded; the status is known nevertheless."""
 

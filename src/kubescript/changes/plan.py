@@ -179,6 +179,11 @@ class Plan(msgspec.Struct, frozen=True):
         return hashlib.sha256(msgspec.json.encode(self)).hexdigest()
 
     @property
+    def manager(self) -> str:
+        """The field manager of the objects that the plan creates, by which any server knows them for the plan's own."""
+        return f"kubescript-{self.hash[:32]}"
+
+    @property
     def critical(self) -> tuple[Finding, ...]:
         """The findings that an approver must override, with a reason."""
         critical: list[Finding] = []

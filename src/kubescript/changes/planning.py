@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from kubescript import config, errors, types
 from kubescript.broker import records
-from kubescript.changes import application, approval, impact, plan, planner, recovery, review, undo, writer
+from kubescript.changes import application, approval, impact, planner, recovery, review, undo, writer
 from kubescript.changes.rules import write_settings
 from kubescript.changes.rules.conduct import configuration
 
@@ -89,7 +89,7 @@ class Planning:
         """Returns the store, which is opened when it is first used. Raises PlanError."""
         return self._keeper.store()
 
-    def undo(self, plan_id: str, caller: types.Caller) -> plan.Plan:
+    def undo(self, plan_id: str, caller: types.Caller) -> undo.Reverse:
         """Makes and keeps the reverse of a plan, for a person to approve. Raises KubescriptError."""
         done = self.approvals.get(plan_id)
         # What takes back a plan on record is on the same record.
@@ -103,8 +103,8 @@ class Planning:
         made = undo.make(done, target.writer, self.planner, caller, journal)
         # The plan is recorded before it is kept: an unrecorded plan must not be approved.
         if self._ledger is not None:
-            self._ledger.record_plan(made)
-        self.planner.keep(made)
+            self._ledger.record_plan(made.plan)
+        self.planner.keep(made.plan)
         return made
 
     def recover(self) -> None:

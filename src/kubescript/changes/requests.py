@@ -14,8 +14,8 @@ from kubescript import errors
 from kubescript.request import request
 
 __all__ = [
-    "bound", "canonical", "creation", "dry_run", "guard", "is_dry_run", "name", "named", "names_version", "rename",
-    "target",
+    "bound", "canonical", "creation", "dry_run", "guard", "is_dry_run", "mark", "name", "named", "names_version", "pin",
+    "rename", "target",
 ]  # fmt: skip
 
 _IN_BODY: Final = frozenset({"dryRun", "gracePeriodSeconds", "orphanDependents", "propagationPolicy"})
@@ -143,11 +143,28 @@ def guard(call: request.Request, uid: str, resource_version: str) -> request.Req
         body["preconditions"] = both
     elif call.subresource == "eviction":
         body["deleteOptions"] = _mapping(body, "deleteOptions") | {"preconditions": both}
-    elif call.method == "PATCH":
+    elif call.method == "PATCH" and not call.content_type.startswith("application/apply-patch"):
         body["metadata"] = _mapping(body, "metadata") | {"resourceVersion": resource_version}
     else:
+        # Attack: the object is deleted at this moment, and a PUT or an apply with a version alone makes it again.
         body["metadata"] = _mapping(body, "metadata") | both
     return replace(call, body=_encode(body))
+
+
+def pin(call: request.Request, uid: str) -> request.Request:
+    """Returns the canonical deletion with the precondition that its object is this one, in any version."""
+    body = _decode(call) | {"preconditions": {"uid": uid}}
+    return replace(call, body=_encode(body))
+
+
+def mark(call: request.Request, manager: str) -> request.Request:
+    """Returns the creation with a field manager by which its object is known later; the call itself, if it is no
+    creation, or names a manager."""
+    names_manager = any(key == "fieldManager" for key, _ in call.query)
+    if call.method != "POST" or call.subresource or names_manager:
+        return call
+    query = (*call.query, ("fieldManager", manager))
+    return replace(call, query=query)
 
 
 def bound(call: request.Request, seconds: int) -> request.Request:

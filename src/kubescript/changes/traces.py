@@ -31,6 +31,8 @@ class Search:
     """The step's request, without a precondition."""
     last: record.Application
     """The state that the dead server marked."""
+    mark: str
+    """The field manager of the objects that the plan creates."""
     operation: operation.Operation
 
     def find(self) -> record.Application:
@@ -49,10 +51,14 @@ class Search:
     def _find_created(self) -> record.Application:
         """Looks for the object that a creation would have made."""
         made = self.cluster.compare_made(self.call, self.step.name, self.operation)
-        if made is None:
+        if made is None or made.after is None:
             return record.Application()
-        if made.requested != self.step.requested:
+        is_marked = ("fieldManager", self.mark) in self.call.query
+        if is_marked and made.after.is_managed:
+            return self._mark_done(made.after.uid)
+        if is_marked or made.requested != self.step.requested:
             return self._mark_unknown("there is another of that name")
+        # It is as it would be, but another client may have made it: so its uid is unknown, and it is not taken back.
         return self._mark_done()
 
     def _find_removed(self) -> record.Application:
@@ -92,8 +98,8 @@ class Search:
         expected = self.step.precondition
         return expected is None or now.uid == expected.uid
 
-    def _mark_done(self) -> record.Application:
-        return msgspec.structs.replace(self.last, state="done", text=_FOUND)
+    def _mark_done(self, uid: str = "") -> record.Application:
+        return msgspec.structs.replace(self.last, state="done", uid=uid, text=_FOUND)
 
     def _mark_unknown(self, text: str) -> record.Application:
         return msgspec.structs.replace(self.last, state="unknown", text=text)

@@ -1,18 +1,29 @@
-"""Undoes a plan's changes, through another plan that a person approves like any other."""
+"""Undoes a plan's changes, through another plan that a person approves like any other. Only the very objects that the
+plan has made or changed are touched, by their uids."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import msgspec
 
 from kubescript import errors, types
 from kubescript.broker import operation, records
-from kubescript.changes import calls, plan, planner, writer
+from kubescript.changes import calls, plan, planner, requests, writer
 from kubescript.changes.store import record
 from kubescript.request import json_body, request
+from kubescript.wire import inspection
 
-__all__ = ["make"]
+__all__ = ["Reverse", "make"]
+
+
+@dataclass(frozen=True, slots=True)
+class Reverse:
+    """The reverse of a plan."""
+
+    plan: plan.Plan
+    gone: tuple[str, ...]
+    """The plan's steps whose objects are gone, so that there is nothing to take back."""
 
 
 def make(
@@ -21,29 +32,75 @@ def make(
     plans: planner.Planner,
     caller: types.Caller,
     journal: records.Journal,
-) -> plan.Plan:
-    """Returns the reverse of a plan's applied steps, the last change first. Raises PlanError if nothing was applied, or
-    if a part cannot be undone. The new plan cannot be approved before it is kept."""
+) -> Reverse:
+    """Returns the reverse of a plan's applied steps, the last change first. Raises PlanError if nothing was applied, if
+    it is not known what was, or if a part cannot be undone. The new plan cannot be approved before it is kept."""
+    _check_ended(done)
     drafted = plans.begin()
     own = operation.Operation(draft=drafted, session=caller.session, journal=journal)
     pairs = list(zip(done.plan.steps, done.steps, strict=True))
+    gone = []
     for step, application in reversed(pairs):
-        if application.state == "done":
-            reverse = _reverse(step, own)
-            cluster.plan(reverse, own)
+        if application.state != "done":
+            continue
+        reverse = _reverse(step, own)
+        now = cluster.read_facts(reverse, own)
+        if now is None or _is_ending(now, reverse):
+            gone.append(step.what)
+            continue
+        uid = _check_same(step, application, now)
+        if reverse.verb == "delete":
+            # Attack: the object is made anew at this moment, or before the new plan is approved.
+            reverse = requests.pin(reverse, uid)
+        cluster.plan(reverse, own)
     made = plans.make(drafted, f"undo {done.plan.id}", caller, own)
     if made is None:
-        raise errors.PlanError(f"there is nothing to take back of plan {done.plan.id}", code="plan.no_undo")
-    return made
+        why = "; ".join(f"the object of `{what}` is gone" for what in gone)
+        text = f"there is nothing to take back of plan {done.plan.id}"
+        raise _refusal(f"{text}: {why}" if why else text)
+    return Reverse(made, tuple(gone))
+
+
+def _check_ended(done: record.Record) -> None:
+    """Raises PlanError unless it is known what a plan has done, and it does no more."""
+    if done.state == "applying":
+        raise _refusal(f"plan {done.plan.id} is still being applied; take it back when it has ended")
+    for step, application in zip(done.plan.steps, done.steps, strict=True):
+        if application.state in {"sending", "unknown"}:
+            raise _refusal(
+                f"nobody knows whether this was done, so nothing of the plan is taken back: {step.what}; look at the "
+                "object, and take back the rest by a script with a plan of its own"
+            )
+
+
+def _is_ending(now: inspection.Facts, reverse: request.Request) -> bool:
+    """Says whether an object that is to be deleted is being deleted already."""
+    is_terminating = now.state is not None and now.state.terminating
+    return is_terminating and reverse.verb == "delete"
+
+
+def _check_same(step: plan.Step, application: record.Application, now: inspection.Facts) -> str:
+    """Returns the uid of the object that a step has made or changed. Raises PlanError when another one has its name."""
+    expected = application.uid if step.precondition is None else step.precondition.uid
+    if not expected:
+        raise _refusal(
+            f"{step.what}: it is not known whether the object of that name is the one that the plan has made, so "
+            "nothing of the plan is taken back; delete it by a script with a plan of its own, if it is"
+        )
+    if now.uid != expected:
+        raise _refusal(
+            f"{step.what}: another object has been made under that name since (uid {now.uid}, and not {expected}), so "
+            "nothing of the plan is taken back; take back the rest by a script with a plan of its own"
+        )
+    return expected
 
 
 def _reverse(step: plan.Step, operation: operation.Operation) -> request.Request:
     """Returns the request that undoes a step. Raises PlanError if there is none."""
     if step.undo is None:
-        raise errors.PlanError(
+        raise _refusal(
             f"{step.what} cannot be taken back, so nothing of the plan is; take back the rest by a "
-            "script with a plan of its own",
-            code="plan.no_undo",
+            "script with a plan of its own"
         )
     call = calls.of(step, step.undo, operation)
     if call.verb == "patch":
@@ -51,3 +108,7 @@ def _reverse(step: plan.Step, operation: operation.Operation) -> request.Request
         _, checked = json_body.check("PATCH", msgspec.Raw(call.body or b""), "json-patch")
         call = replace(call, body=checked)
     return call
+
+
+def _refusal(message: str) -> errors.PlanError:
+    return errors.PlanError(message, code="plan.no_undo")

@@ -7,6 +7,7 @@ approved requests through `try_again` and `send`.
 from __future__ import annotations
 
 import contextlib
+import http
 import threading
 import time
 import uuid
@@ -150,11 +151,19 @@ class Writer:
         try:
             if response.status >= 300:
                 return self._refuse(begun, response)
-            size = len(attempt.read_whole(response))
-            begun.end(response.status, size=size)
+            content = attempt.read_whole(response)
+            begun.end(response.status, size=len(content))
+            uid = ""
+            if response.status == http.HTTPStatus.CREATED and not request.subresource:
+                uid = self._find_uid(request, content, operation)
         except errors.KubescriptError as error:
             return attempt.Sent(response.status, fault=error)
-        return attempt.Sent(response.status)
+        return attempt.Sent(response.status, uid=uid)
+
+    def _find_uid(self, request: request.Request, created: bytes, operation: operation.Operation) -> str:
+        """Returns the uid of an object that a request has created. Raises KubescriptError."""
+        after = self._compare(request, b"", created, operation.summary.found).after
+        return after.uid if after is not None else ""
 
     def compare_made(
         self, request: request.Request, name: str, operation: operation.Operation

@@ -82,12 +82,16 @@ def show(context: click.Context, /, plan: str, **given: object) -> None:
 @click.pass_context
 def undo(context: click.Context, /, plan: str, **given: object) -> None:
     """Plan the reverse of what was applied of PLAN, show it, and ask whether to apply it."""
+    from kubescript.output import sanitizing
+
     with opening.application(context, given) as opened:
         whole = _find_id(opened, "plans undo", plan)
         caller = opening.operator(f"plans undo {whole}")
         planned = decisions.planning_of(opened)
         reverse = planned.undo(whole, caller)
-        code = decisions.settle(opened, reverse.id)
+        for what in reverse.gone:
+            process.echo(f"The object is gone, so nothing is taken back of: {sanitizing.clean(what)}")
+        code = decisions.settle(opened, reverse.plan.id)
     context.exit(code)
 
 

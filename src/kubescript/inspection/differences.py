@@ -123,7 +123,7 @@ def _facts(about: inspection.Comparison, document: nodes.Node | None) -> inspect
         return None
     is_status = about.subresource == "status"
     try:
-        return facts.of(document.raw, status=is_status)
+        return facts.of(document.raw, status=is_status, manager=about.manager)
     except facts.TooManyError:
         raise ComparisonError("values") from None
 

@@ -24,8 +24,9 @@ _NOT_CONTENT: Final = frozenset({"managedFields", "resourceVersion", "generation
 TooManyError = pods.TooManyError
 
 
-def of(document: dict[str, Any], *, status: bool) -> inspection.Facts:
-    """Returns the facts of an object; `status` says whether the status is part of its content. Raises TooManyError."""
+def of(document: dict[str, Any], *, status: bool, manager: str) -> inspection.Facts:
+    """Returns the facts of an object; `status` says whether the status is part of its content, and `manager` is the
+    request's field manager. Raises TooManyError."""
     metadata = documents.mapping(document, "metadata")
     labels = documents.labels(document)
     images = sorted(set(documents.images(document)))
@@ -41,7 +42,16 @@ def of(document: dict[str, Any], *, status: bool) -> inspection.Facts:
         images=tuple(images),
         state=inspection.State(*state.of(document)),
         pods=pods.of(document),
+        is_managed=bool(manager) and _is_managed(metadata, manager),
     )
+
+
+def _is_managed(metadata: dict[str, Any], manager: str) -> bool:
+    """Says whether a field manager has written fields of the object."""
+    entries = metadata.get("managedFields")
+    if not isinstance(entries, list):
+        return False
+    return any(isinstance(entry, dict) and entry.get("manager") == manager for entry in entries)
 
 
 def _text(value: dict[str, Any], key: str) -> str:

@@ -177,6 +177,7 @@ def _comparison(
         namespace=call.namespace,
         name=call.name,
         apply=call.content_type.startswith("application/apply-patch"),
+        manager=dict(call.query).get("fieldManager", ""),
         masked=masked,
         user=user,
     )

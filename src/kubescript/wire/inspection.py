@@ -89,6 +89,8 @@ class Comparison(msgspec.Struct, frozen=True):
     name: str = ""
     apply: bool = False
     """Whether the request is a server-side apply, which also removes fields that it no longer names."""
+    manager: str = ""
+    """The request's field manager; empty if it names none."""
     masked: bool = True
     """Whether values are masked. The operator may have turned masking off."""
     user: UserInfo | None = None
@@ -185,6 +187,8 @@ class Facts(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fiel
     state: State | None = None
     pods: Pods | None = None
     """None: the kind makes and selects no pods."""
+    is_managed: bool = False
+    """Whether the request's field manager has written fields of it."""
 
 
 class Objection(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):

@@ -201,7 +201,9 @@ def test_every_change_is_sent_byte_for_byte(run: Run) -> None:
     for event in run.ours:
         if event.status < 300:
             owner, index = run.steps[event.audit_id]
-            check_same(run, event, owner.plan.steps[index], owner.steps[index].resource_version, owner.plan.created)
+            step = owner.plan.steps[index]
+            assert event.query == query(owner, step)
+            check_same(run, event, step, owner.steps[index].resource_version, owner.plan.created)
 
 
 def test_what_was_refused_was_approved_too(run: Run) -> None:
@@ -217,7 +219,7 @@ def is_of(event: audit.Event, owner: record.Record) -> bool:
     is_approved = bool(owner.decisions) and owner.decisions[-1].approves
     if not is_approved or seconds(event.received) < approved_at(owner):
         return False
-    targets = {(step.verb, step.request.path, query(step)) for step in owner.plan.steps}
+    targets = {(step.verb, step.request.path, query(owner, step)) for step in owner.plan.steps}
     return (event.verb, event.path, event.query) in targets
 
 
@@ -267,7 +269,7 @@ def test_every_change_does_what_was_shown(run: Run, live_cluster: live.Cluster, 
 
 def check_same(run: Run, event: audit.Event, step: plan.Step, version: str, planned: float) -> None:
     """Fails unless this event is the recorded request with its precondition."""
-    assert (event.verb, event.path, event.query) == (step.verb, step.request.path, query(step))
+    assert (event.verb, event.path) == (step.verb, step.request.path)
     recorded = call(step)
     sent = requests.guard(recorded, step.precondition.uid if step.precondition is not None else "", version)
     assert sent.body is not None
@@ -287,9 +289,11 @@ def check_same(run: Run, event: audit.Event, step: plan.Step, version: str, plan
         assert any(each.body == bare or each.body == event.body for each in shown), event.line
 
 
-def query(step: plan.Step) -> tuple[tuple[str, str], ...]:
-    """The query with which a step is sent: the API server gives up before another server may take the plan over."""
-    return (*step.request.query, ("timeout", "20s"))
+def query(owner: record.Record, step: plan.Step) -> tuple[tuple[str, str], ...]:
+    """The query with which a step is sent: what it creates is marked as the plan's, and the API server gives up before
+    another server may take the plan over."""
+    marks = (("fieldManager", owner.plan.manager),) if step.request.method == "POST" and not step.subresource else ()
+    return (*step.request.query, *marks, ("timeout", "20s"))
 
 
 def call(step: plan.Step) -> request.Request:

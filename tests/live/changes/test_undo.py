@@ -166,6 +166,29 @@ def test_every_kind_of_change_is_changed_back(operator: Operator) -> None:
     assert operator.web() == (2, ["app:1", "log:1"]) and operator.data("notes") == {"a": "1"}
 
 
+def test_what_is_gone_already_is_left_out_of_what_is_taken_back(operator: Operator) -> None:
+    """The person is told, and the rest is taken back."""
+    code, screen = operator.run(creation("still", "gone"))
+    operator.core.delete_namespaced_config_map("gone", operator.namespace)
+    code, undone = operator.undo(screen)
+    assert code == 0 and "gone, so nothing is taken back of: create configmaps shop/gone" in undone, undone
+    assert "applied: 1 of 1 changes were made" in undone and operator.data("still") is None
+    code, again = operator.undo(screen)
+    assert code == 1 and "the object of `create configmaps shop/still` is gone" in again, again
+
+
+def test_an_object_that_somebody_has_made_anew_is_not_taken_back(operator: Operator) -> None:
+    """It is not the plan's, although it has its name; neither is one that is made anew once the reverse is approved."""
+    for script, name in ((creation("anew"), "anew"), (change(level="other"), "settings")):
+        before = operator.data(name)
+        code, screen = operator.run(script)
+        operator.core.delete_namespaced_config_map(name, operator.namespace)
+        operator.create(config_map(name, **(before or {}), theirs="yes"))
+        code, undone = operator.undo(screen)
+        assert code == 1 and "another object has been made under that name" in undone, undone
+        assert operator.data(name) == {**(before or {}), "theirs": "yes"}
+
+
 def test_a_value_that_is_masked_does_not_come_back(operator: Operator) -> None:
     """The person is told, and nothing is changed."""
     code, screen = operator.run(change(password="kW3-mm8Zr5tBn1"))

@@ -43,6 +43,8 @@ class Application(msgspec.Struct, frozen=True):
     resource_version: str = ""
     """In the state `sending`, the version in the request's precondition."""
     status: int = 0
+    uid: str = ""
+    """The uid of the object that the request has created; empty if it created none, or if that is unknown."""
     text: str = ""
     """What happened to the request, in words for a person."""
 

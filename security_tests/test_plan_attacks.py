@@ -267,7 +267,7 @@ def test_who_owns_which_field_cannot_be_forged(plans: Plans) -> None:
 def test_how_something_is_deleted_is_shown(plans: Plans, option: str) -> None:
     """An option decides what becomes of the pods, and is no field of any object."""
     shown = plans.of(f'k8s.AppsV1Api().delete_namespaced_deployment("web", "default", {option})\n1')
-    (line,) = [line for line in plain.text(shown, 200).splitlines() if line.strip().startswith("DELETE ")]
+    (line,) = [line for line in plain.text(shown, 200).splitlines() if line.strip().startswith("request: DELETE ")]
     assert {"Orphan" in line, '"gracePeriodSeconds": 0' in line} == {True, False}
 
 

@@ -210,3 +210,33 @@ def test_a_long_plan_scrolls_no_critical_finding_out_of_view(writer: Writer, fla
     code, screen = people.typed(["run", *flags, "-c", script], people.environment(tmp_path), "decline")
     last = screen.partition("Type `approve`")[0].split("\n")[-6:]
     assert code == 0 and any(line.startswith("CRITICAL NO_DESTRUCTIVE_SHORTCUTS: ") for line in last), last
+
+
+@pytest.mark.cluster
+@pytest.mark.promise("P-19")
+def test_an_apply_by_force_tells_from_whom_it_takes_what(writer: Writer, flags: list[str], tmp_path: Path) -> None:
+    """Also where the script uses the other manager's name, and where the fields are items of a list. An apply that takes
+    nothing says nothing, and one that makes an object says so."""
+    ports: list[dict[str, Any]] = [
+        {"name": name, "port": port, "targetPort": port} for name, port in (("http", 80), ("https", 443))
+    ]
+    place = {"name": "taken", "namespace": NAMESPACE}
+    writer.create({"apiVersion": "v1", "kind": "Service", "metadata": place, "spec": {"ports": ports}})
+    ports[1]["targetPort"] = 8443
+    wanted = {"apiVersion": "v1", "kind": "Service", "metadata": place, "spec": {"ports": ports}}
+    new = wanted | {"metadata": place | {"name": "new"}}
+    person = people.Client("decline")
+    with people.talk(flags, people.environment(tmp_path), person) as talk:
+        talk.ask(f"k8s.apply({wanted!r}, force=True)")
+        talk.ask(f"k8s.apply({wanted!r}, force=True, field_manager='fixture')")
+        refused = talk.ask(f"k8s.apply({wanted!r})")
+        talk.ask(f"k8s.apply({new!r}, force=True)")
+    assert refused.is_error
+    first, second, created = (question.message for question in person.questions)
+    for text in (first, second):
+        assert (
+            "warning writes.force: takes " in text
+            and " from the manager fixture: spec.ports[port=443].targetPort" in text
+        )
+        assert f"  1. Change Service taken in namespace {NAMESPACE}\n" in text
+    assert f"  1. Create Service new in namespace {NAMESPACE}\n" in created and "writes.force" not in created

@@ -13,7 +13,17 @@ from typing import Any, Final
 
 import msgspec
 
-from kubescript.inspection import changed_fields, expressions, facts, hidden, nodes, requested, reverse_patch, risks
+from kubescript.inspection import (
+    changed_fields,
+    expressions,
+    facts,
+    field_managers,
+    hidden,
+    nodes,
+    requested,
+    reverse_patch,
+    risks,
+)
 from kubescript.wire import inspection
 from kubescript_masking.engine import program
 from kubescript_sandbox.wire import outline
@@ -84,6 +94,7 @@ def compare(
         requested=found.requested or _digest(was, None),
         undo=undo,
         risks=risky,
+        taken=field_managers.list_taken(about, before, after),
     )
 
 

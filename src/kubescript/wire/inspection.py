@@ -29,6 +29,7 @@ __all__ = [
     "Settings",
     "State",
     "Strategy",
+    "Taken",
     "UserInfo",
 ]
 
@@ -198,6 +199,16 @@ class Objection(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_
     message: str
 
 
+class Taken(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+    """The fields that an apply takes from one other manager."""
+
+    manager: str
+    fields: tuple[str, ...]
+    """Paths, as in `Row.path`; not all of them if there are many."""
+    count: int
+    """The number of fields, whether they are listed or not."""
+
+
 class Changes(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
     """The effect of a request."""
 
@@ -217,6 +228,7 @@ class Changes(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fi
     risks: tuple[str, ...] = ()
     """The `RISKS` that the request introduces, sorted."""
     objections: tuple[Objection, ...] = ()
+    taken: tuple[Taken, ...] = ()
 
 
 RISKS: Final = (

@@ -22,6 +22,8 @@ __all__ = ["Findings", "Notice", "findings"]
 
 _COUNTS: Final = frozenset({"replicas", "minReplicas", "maxReplicas", "parallelism"})
 """The fields with a number of pods, or with the bounds of a HorizontalPodAutoscaler."""
+_MOST_SHOWN: Final = 1_000
+"""How many characters of names a notice has."""
 _WHOLE: Final = re.compile(r"[0-9]{1,9}")
 
 
@@ -55,7 +57,7 @@ def findings(call: request.Request, changes: inspection.Changes, rules: writes.P
         *_images(changes, rules),
         *_risks(changes, rules),
     ]
-    notices = list(_hidden(changes))
+    notices = [*_hidden(changes), *_taken(changes)]
     for rule, text in _objections(call, changes, rules):
         name = f"writes.expressions.{rule.id}"
         if rule.action == "deny":
@@ -153,6 +155,17 @@ def _hidden(changes: inspection.Changes) -> Iterator[Notice]:
             f"new text looks like secrets; it is shown here, and the record and the model have masks: {_extent(seen)}"
         )
         yield Notice("writes.hidden", text)
+
+
+def _taken(changes: inspection.Changes) -> Iterator[Notice]:
+    """Yields what approvers must know about the fields that other managers lose."""
+    for each in changes.taken:
+        fields = "1 field" if each.count == 1 else f"{each.count:,} fields"
+        shown = ", ".join(each.fields)
+        if each.count > len(each.fields) or len(shown) > _MOST_SHOWN:
+            shown = f"{shown[:_MOST_SHOWN]} …"
+        # Unlike a denial, a notice may have words of the cluster: approvers see them as such.
+        yield Notice("writes.force", f"takes {fields} from the manager {each.manager[:_MOST_SHOWN]}: {shown}")
 
 
 def _extent(rows: Sequence[inspection.Row]) -> str:

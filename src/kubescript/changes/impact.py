@@ -17,6 +17,7 @@ import msgspec
 from kubescript.broker import operation
 from kubescript.changes import needs, plan, pods, scripts
 from kubescript.kube import documents, field_paths
+from kubescript.wire import inspection
 from kubescript_sandbox import runs
 
 __all__ = ["Assess", "Assessor", "Review", "Run"]
@@ -47,7 +48,8 @@ _POLICIES: Final = frozenset({"orphanDependents", "propagationPolicy"})
 _ORPHANS_BY_DEFAULT: Final = frozenset({("", "replicationcontrollers"), ("batch", "jobs")})
 """Resources whose dependents the API server spares where a deletion does not say otherwise."""
 _FIELDS: Final = ("group", "version", "resource", "subresource", "namespace", "name", "verb", "kind")
-_WHOLE: Final = ("pods", "new_pods", "images", "new_images")
+_IMAGES: Final = ("images", "new_images")
+_PODS: Final = ("pods", "new_pods")
 
 
 class _Remark(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -112,11 +114,19 @@ def _describe(step: plan.Step) -> dict[str, Any]:
     """Returns a step as the script needs it."""
     change: dict[str, Any] = {field: getattr(step, field) for field in _FIELDS}
     rows = [row for row in step.rows if not row.by_server and _is_decisive(row.path)]
-    change |= {field: msgspec.to_builtins(getattr(step, field)) for field in _WHOLE}
+    change |= {field: list(getattr(step, field)) for field in _IMAGES}
+    change |= {field: _without_references(getattr(step, field)) for field in _PODS}
     change["uid"] = step.precondition.uid if step.precondition is not None else ""
     change["orphans"] = _orphans(step)
     change["rows"] = [[row.path, _cut(row.old), _cut(row.new)] for row in rows[:_MAX_ROWS]]
     return change
+
+
+def _without_references(pods: inspection.Pods | None) -> Any:
+    """Returns what an object says about pods as the script needs it."""
+    if pods is None:
+        return None
+    return msgspec.to_builtins(msgspec.structs.replace(pods, references=()))
 
 
 def _orphans(step: plan.Step) -> bool:

@@ -39,7 +39,9 @@ def affects_others(step: plan.Step) -> bool:
     after = step.new_pods
     if after is None:
         return False
-    if set(map(images.repository, step.new_images)) - set(map(images.repository, step.images)):
+    # The repository of an image without a valid name is empty, and always looked at.
+    known = set(map(images.repository, step.images)) - {""}
+    if set(map(images.repository, step.new_images)) - known:
         return True
     if step.pods is None:
         return step.group != "batch"

@@ -4,14 +4,13 @@ states that controllers and kubelets would."""
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import pytest
 
 from kubescript.changes import plan
-from tests.kit import planned
+from tests.kit import app_objects, planned
 from tests.kit.controlplane.server import ControlPlane
-from tests.kit.controlplane.writer import Object, Writer
+from tests.kit.controlplane.writer import Writer
 
 RECREATE = {"strategy": {"type": "Recreate"}}
 PAUSED = {"paused": True}
@@ -33,18 +32,15 @@ def writer(scratch: ControlPlane, namespace: str) -> Writer:
         ("Deployment", "blue", {}),
         ("Deployment", "green", {}),
     ):
-        made.create(workload(namespace, kind, name, **spec))
+        made.create(app_objects.workload(namespace, kind, name, **spec))
     for name, selected in (("front", "front"), ("colour", "blue")):
-        routed = {"selector": {"app": selected}, "ports": [{"port": 80}]}
-        made.create(
-            {"apiVersion": "v1", "kind": "Service", "metadata": {"name": name, "namespace": namespace}, "spec": routed}
-        )
+        made.create(app_objects.service(namespace, name, selected))
     for app in ("front", "blue", "green"):
         for number in range(2):
-            made.create(pod(namespace, f"{app}-{number}", app))
-    made.create(pod(namespace, "front-starting", "front", ready="False"))
-    made.create(scaler(namespace, "front"))
-    made.create(budget(namespace, "front"))
+            made.create(app_objects.pod(namespace, f"{app}-{number}", app))
+    made.create(app_objects.pod(namespace, "front-starting", "front", ready="False"))
+    made.create(app_objects.scaler(namespace, "front"))
+    made.create(app_objects.budget(namespace, "front"))
     return made
 
 
@@ -55,44 +51,6 @@ def plans(
     assert writer
     with planned.opened(scratch.kubeconfig, tmp_path_factory.mktemp("plans"), namespace) as made:
         yield made
-
-
-def workload(namespace: str, kind: str, name: str, **spec: Any) -> Object:
-    """A workload of three pods with the label app."""
-    template = {"metadata": {"labels": {"app": name}}, "spec": {"containers": [{"name": name, "image": "web:1"}]}}
-    whole = {"selector": {"matchLabels": {"app": name}}, "template": template, **spec}
-    status: Object = {}
-    if kind == "DaemonSet":
-        status = dict.fromkeys(("currentNumberScheduled", "numberMisscheduled", "numberReady"), 4)
-        status["desiredNumberScheduled"] = 4
-    else:
-        whole["replicas"] = 3
-    metadata = {"name": name, "namespace": namespace}
-    made = {"apiVersion": "apps/v1", "kind": kind, "metadata": metadata, "spec": whole}
-    return {**made, "status": status} if status else made
-
-
-def pod(namespace: str, name: str, app: str, ready: str = "True") -> Object:
-    """A pod of a workload."""
-    metadata = {"name": name, "namespace": namespace, "labels": {"app": app}}
-    status = {"phase": "Running", "conditions": [{"type": "Ready", "status": ready}]}
-    spec = {"containers": [{"name": "c", "image": "web:1"}]}
-    return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec, "status": status}
-
-
-def scaler(namespace: str, name: str) -> Object:
-    """An autoscaler of three to five pods."""
-    target = {"apiVersion": "apps/v1", "kind": "Deployment", "name": name}
-    spec = {"minReplicas": 3, "maxReplicas": 5, "scaleTargetRef": target}
-    metadata = {"name": name, "namespace": namespace}
-    return {"apiVersion": "autoscaling/v2", "kind": "HorizontalPodAutoscaler", "metadata": metadata, "spec": spec}
-
-
-def budget(namespace: str, name: str) -> Object:
-    """A budget that wants two pods."""
-    spec = {"minAvailable": 2, "selector": {"matchLabels": {"app": name}}}
-    metadata = {"name": name, "namespace": namespace}
-    return {"apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": metadata, "spec": spec}
 
 
 REPLACEMENTS = {

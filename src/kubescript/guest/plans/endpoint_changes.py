@@ -29,6 +29,8 @@ class Effect(NamedTuple):
     text: str
     is_outage: bool = False
     """Whether the Service loses all its endpoints."""
+    is_unknown: bool = False
+    """Whether the endpoints could not be counted."""
     is_empty: bool = False
     """Whether the Service selects nothing, before and after."""
 
@@ -87,12 +89,14 @@ class Namespace:
         if len(concerned) > _MAX_SERVICES:
             self._problems.append(f"endpoints of {len(concerned) - _MAX_SERVICES} more services were not counted")
 
+    def list_problems(self, change: changed.Change) -> Sequence[str]:
+        """Returns sentences about what was not looked at for a change."""
+        return self._problems if _moves(change) and not change.removes else ()
+
     def describe(self, change: changed.Change) -> Iterator[Effect]:
         """Yields what the plan does to the endpoints of the Services that a change concerns."""
         if not _moves(change) or change.removes:
             return
-        for text in self._problems:
-            yield Effect(text)
         for pair in self._pairs:
             is_own = change.is_service and change.name == pair.name
             if is_own or (change.is_workload and _is_concerned(pair, change)):
@@ -118,12 +122,14 @@ class Namespace:
             before = len(self._list_endpoints(pair.before)) if pair.before is not None else 0
             after = self._count_after(pair.after)
         except exceptions.ApiException as error:
-            yield Effect(f"endpoints of services/{name} could not be counted: {cells.line(subject.reason(error))}")
+            text = f"endpoints of services/{name} could not be counted: {cells.line(subject.reason(error))}"
+            yield Effect(text, is_unknown=True)
             return
         is_outage = after == 0 and before > 0 and pair.after is not None
         is_empty = after == before == 0 and pair.is_changed and pair.after is not None
         if before != after or pair.is_changed:
-            yield Effect(f"endpoints of services/{name}: {before} → {after}", is_outage, is_empty)
+            text = f"endpoints of services/{name}: {before} → {after}"
+            yield Effect(text, is_outage=is_outage, is_empty=is_empty)
 
     def _count_after(self, service: endpoints.Service | None) -> int:
         """Returns how many endpoints a Service should have after the plan. Raises ApiException."""

@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Final, NamedTuple
 
+from kubescript.guest.kubectl.rows import cells
 from kubescript.guest.plans import changed, reads
 from kubescript.kube import documents, images
 
 __all__ = ["News", "find", "want"]
 
-_MAX_IMAGES: Final = 20
-"""How many new images of one change are told."""
+_MAX_LINES: Final = 10
+"""How many registries, or repositories, of one change are told."""
 
 
 class News(NamedTuple):
-    """What is new about an image."""
+    """What is new about the images of a change."""
 
-    text: str
-    is_registry: bool
-    """Whether its registry is new too."""
+    registries: list[str]
+    """A sentence for each new registry, and for each image whose registry is unknown."""
+    repositories: list[str]
+    """A line for each new repository of a known registry."""
 
 
 def want(look: reads.Reads, change: changed.Change) -> None:
@@ -28,29 +29,39 @@ def want(look: reads.Reads, change: changed.Change) -> None:
         look.want("pods", change.namespace)
 
 
-def find(look: reads.Reads, change: changed.Change) -> Iterator[News]:
-    """Yields what is new about the images of a change. Raises ApiException."""
+def find(look: reads.Reads, change: changed.Change) -> News:
+    """Returns what is new about the images of a change. Raises ApiException."""
     new = _list_new(change)
     if not new:
-        return
+        return News([], [])
     pods = look.get("pods", change.namespace)
     known = {images.repository(image) for pod in pods for image in documents.images(pod)}
     known |= set(map(images.repository, change.images))
     hosts = {repository.partition("/")[0] for repository in known}
     among = f"the first {reads.LIMIT} pods" if len(pods) >= reads.LIMIT else "the pods"
     where = f"{among} in {change.namespace}"
-    for image in new[:_MAX_IMAGES]:
-        if not images.repository(image):
-            yield News(f"image {image} has no valid name, so its registry is unknown", is_registry=True)
+    unnamed, registries, repositories = [], set(), set()
+    for image in new:
+        repository = images.repository(image)
+        if not repository:
+            unnamed.append(f"image {cells.line(image)} has no valid name, so its registry is unknown")
         elif images.registry(image) not in hosts:
-            yield News(f"registry {images.registry(image)} is new: no image of {where} is from it", is_registry=True)
-        elif images.repository(image) not in known:
-            yield News(f"first image of {images.repository(image)} among {where}", is_registry=False)
+            registries.add(f"registry {images.registry(image)} is new: no image of {where} is from it")
+        elif repository not in known:
+            repositories.add(f"first image of {repository} among {where}")
+    return News([*_cut(sorted(registries)), *_cut(unnamed)], _cut(sorted(repositories)))
+
+
+def _cut(lines: list[str]) -> list[str]:
+    """Returns as many lines as a person can read, and the number of the others."""
+    more = len(lines) - _MAX_LINES
+    return lines if more <= 0 else [*lines[:_MAX_LINES], f"and {more} more of this kind"]
 
 
 def _list_new(change: changed.Change) -> list[str]:
     """Returns the images of repositories from which the object has had none."""
     if change.removes:
         return []
-    known = set(map(images.repository, change.images))
+    # An image without a valid name is always new.
+    known = set(map(images.repository, change.images)) - {""}
     return [image for image in change.new_images if images.repository(image) not in known]

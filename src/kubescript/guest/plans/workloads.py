@@ -7,7 +7,7 @@ Each list of a namespace is read once, and only if a change needs it.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 from kubescript.guest.kubectl.describe import subject
 from kubescript.guest.kubectl.rows import cells
@@ -18,6 +18,7 @@ from kubescript.guest.sdk.values import exceptions
 __all__ = ["add_effects"]
 
 Json = dict[str, Any]
+_ENDPOINTS: Final = "writes.endpoints"
 
 
 def add_effects(k8s: client.K8s, given: Sequence[Json], answers: Sequence[Json]) -> None:
@@ -41,12 +42,16 @@ def add_effects(k8s: client.K8s, given: Sequence[Json], answers: Sequence[Json])
 
 
 def _add_endpoints(namespace: endpoint_changes.Namespace, change: changed.Change, answer: Json) -> None:
+    answer["findings"] += [_finding(_ENDPOINTS, "warning", text) for text in namespace.list_problems(change)]
     for effect in namespace.describe(change):
+        if effect.is_unknown:
+            answer["findings"].append(_finding(_ENDPOINTS, "warning", effect.text))
+            continue
         answer["effects"].append(effect.text)
         if effect.is_outage:
-            answer["findings"].append(_finding("writes.endpoints", "critical", f"no endpoint is left: {effect.text}"))
+            answer["findings"].append(_finding(_ENDPOINTS, "critical", f"no endpoint is left: {effect.text}"))
         elif effect.is_empty and change.is_service:
-            answer["findings"].append(_finding("writes.endpoints", "warning", f"no pod is selected: {effect.text}"))
+            answer["findings"].append(_finding(_ENDPOINTS, "warning", f"no pod is selected: {effect.text}"))
 
 
 def _add_scaling(look: reads.Reads, change: changed.Change, answer: Json) -> None:
@@ -59,15 +64,14 @@ def _add_scaling(look: reads.Reads, change: changed.Change, answer: Json) -> Non
 
 def _add_registries(look: reads.Reads, change: changed.Change, answer: Json) -> None:
     try:
-        for news in registries.find(look, change):
-            if news.is_registry:
-                answer["findings"].append(_finding("writes.new_registry", "warning", news.text))
-            else:
-                answer["effects"].append(news.text)
+        news = registries.find(look, change)
     except exceptions.ApiException as error:
         reason = cells.line(subject.reason(error))
         text = f"whether the registries of its images are new could not be found out: {reason}"
         answer["findings"].append(_finding("writes.new_registry", "warning", text))
+        return
+    answer["effects"] += news.repositories
+    answer["findings"] += [_finding("writes.new_registry", "warning", text) for text in news.registries]
 
 
 def _finding(rule: str, level: str, message: str) -> Json:

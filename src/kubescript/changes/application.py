@@ -6,6 +6,7 @@ which requests were carried out, and neither loses nor repeats one.
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
 import socket
@@ -264,8 +265,10 @@ class _Work:
         """Waits until the object that a step replaces is gone. Raises KubescriptError if that takes too long."""
         for _ in replacement.looks():
             call = requests.named(self._call(step), step.name)
-            if replacement.is_gone(step, cluster.read_facts(call, self._operation)):
-                return
+            # An API server that does not answer for a moment must not leave the plan without either object.
+            with contextlib.suppress(errors.ClusterError):
+                if replacement.is_gone(step, cluster.read_facts(call, self._operation)):
+                    return
             # The mark renews the lease.
             self._mark(index, _WAITING)
         raise replacement.late(step)

@@ -104,8 +104,8 @@ def is_gone(step: plan.Step, now: inspection.Facts | None) -> bool:
 def late(step: plan.Step) -> errors.PlanError:
     """Returns the error for an object that is not gone in time."""
     return errors.PlanError(
-        f"{step.target}: the old one is still being deleted after {_WAIT_S:.0f} seconds; look at its finalizers, and "
-        "make the new one by another plan when it is gone",
+        f"{step.target}: after {_WAIT_S:.0f} seconds the old one is still being deleted, or the API server does not "
+        "answer; look at its finalizers, and make the new one by another plan when it is gone",
         code="plan.failed",
     )
 

@@ -15,10 +15,12 @@ import anyio
 import pytest
 from kubernetes import client, config
 
-from kubescript import app, programs, types
+from kubescript import app, errors, programs, types
 from kubescript import config as settings
 from kubescript.changes import planning, replacement
 from kubescript.changes.store import record
+from kubescript.cluster import live
+from kubescript.request import request
 from kubescript_sandbox.host import spawner
 from tests.kit import fork_servers, patience, plan_mode
 from tests.kit.controlplane.server import ControlPlane
@@ -152,6 +154,31 @@ def test_it_waits_until_the_old_one_is_gone(server: Server) -> None:
     letting_go.join()
     assert ended.state == "applied" and server.found("held").data == {"b": "2"}, ended.text
     assert server.found("held").metadata.uid != old
+
+
+def test_an_api_server_that_is_away_for_a_moment_is_asked_again(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Otherwise there would be neither the old object nor the new one."""
+    server.create("away")
+    shown = server.shown(anew("away"))
+    perform = live.Live.perform
+    left: list[bool] = []
+
+    def performed(self: live.Live, call: request.Request, *arguments: Any) -> types.Response:
+        if left and call.method == "GET":
+            left.pop()
+            raise errors.ClusterError("no route to host")
+        answer = perform(self, call, *arguments)
+        if call.verb == "delete" and not call.dry_run:
+            left.extend([True, True, True])
+        return answer
+
+    with monkeypatch.context() as patched:
+        patched.setattr(live.Live, "perform", performed)
+        ended = server.apply(shown)
+    assert ended.state == "applied" and not left, ended.text
+    assert server.found("away").data == {"b": "2"}
 
 
 def test_what_does_not_go_in_time_is_not_replaced(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -343,7 +343,7 @@ def told(served: approval_page.Served, made: plan.Plan, victim: Visitor, text: s
     yield victim.post(made, {**form, "decision": "approve", "reason": text, "override": [text]})
     yield victim.post(made, {**form, "decision": "approve", "reason": text, "override": ["0"]})
     served.plans.claim(made.id, "attack", 600)
-    served.plans.mark(made.id, "attack", 0, record.Application("failed", text, text, 409, text))
+    served.plans.mark(made.id, "attack", 0, record.Application("failed", text, text, 409, text, text))
     served.plans.finish(made.id, "attack", "stopped", text)
     yield victim.get(served.address(made) + "?open")
     yield victim.get(f"{served.url}{served.keys.path}/plans")

@@ -153,9 +153,9 @@ def flags(writer: Writer, run_folder: Path, run_process: int, tmp_path: Path) ->
     return people.flags(tmp_path, shared.attach("scratch", run_folder, run_process).kubeconfig)
 
 
-def creation(result: str = "", **data: str) -> str:
+def creation(name: str, result: str = "", **data: str) -> str:
     """A script that makes a ConfigMap, and has a result."""
-    made = {"metadata": {"name": "made"}, "data": data}
+    made = {"metadata": {"name": name}, "data": data}
     return f"k8s.coreV1().create_namespaced_config_map({NAMESPACE!r}, {made!r})\n{result!r}"
 
 
@@ -163,7 +163,7 @@ def creation(result: str = "", **data: str) -> str:
 @pytest.mark.promise("P-19")
 def test_a_script_prints_no_plan_before_the_true_one(flags: list[str], tmp_path: Path) -> None:
     """What a script returns comes after the decision. Only a whole word decides, and the person is told which ones."""
-    command = ["run", *flags, "-c", creation(f"1. Create ConfigMap harmless\n{FORGED}")]
+    command = ["run", *flags, "-c", creation("made", f"1. Create ConfigMap harmless\n{FORGED}")]
     screen = terminals.Screen(command, people.environment(tmp_path))
     screen.until("Type `approve` or `yes` to apply this plan, `decline` or `no` to change nothing: ")
     for count, typed in enumerate(("y", "Approve", "approve it", "yes!"), 1):
@@ -184,7 +184,7 @@ def test_a_script_prints_no_plan_before_the_true_one(flags: list[str], tmp_path:
 def test_a_terminal_that_would_break_the_lines_is_refused(flags: list[str], tmp_path: Path) -> None:
     """Its own width counts, whatever COLUMNS says; and in a wider one the plan is decided."""
     environment = people.environment(tmp_path)
-    command = ["run", *flags, "-c", creation()]
+    command = ["run", *flags, "-c", creation("narrow")]
     narrow = terminals.Screen(command, environment | {"COLUMNS": "100"}, width=30)
     assert narrow.end() == 1 and "cannot be read in 30 columns" in narrow.text
     code, screen = people.typed(["approve", people.plan_on(narrow.text), *flags], environment, "no")
@@ -206,7 +206,9 @@ def test_a_long_plan_scrolls_no_critical_finding_out_of_view(writer: Writer, fla
             "status": {"phase": "Bound"},
         }
     )
-    script = creation(text="x\n" * 3_000) + f"\nk8s.delete('persistentvolumeclaims/claim', namespace={NAMESPACE!r})"
+    script = (
+        creation("long", text="x\n" * 3_000) + f"\nk8s.delete('persistentvolumeclaims/claim', namespace={NAMESPACE!r})"
+    )
     code, screen = people.typed(["run", *flags, "-c", script], people.environment(tmp_path), "decline")
     last = screen.partition("Type `approve`")[0].split("\n")[-6:]
     assert code == 0 and any(line.startswith("CRITICAL NO_DESTRUCTIVE_SHORTCUTS: ") for line in last), last

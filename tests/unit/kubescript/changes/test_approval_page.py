@@ -60,12 +60,12 @@ def finished(served: approval_page.Served, state: str) -> plan.Plan:
     if state in {"declined", "approved"}:
         return made
     store.claim(made.id, OWNER, 600)
-    store.mark(made.id, OWNER, 0, record.Application("done", "a-1", "7", 200, "scaled"))
+    store.mark(made.id, OWNER, 0, record.Application("done", "a-1", "7", 200, text="scaled"))
     if state == "applied":
         store.mark(made.id, OWNER, 1, record.Application("done", "a-2", "8", 200))
         store.finish(made.id, OWNER, "applied", "2 of 2 changes applied")
     if state == "stopped":
-        store.mark(made.id, OWNER, 1, record.Application("failed", "a-2", "8", 409, "the object has changed"))
+        store.mark(made.id, OWNER, 1, record.Application("failed", "a-2", "8", 409, text="the object has changed"))
         store.finish(made.id, OWNER, "stopped", "1 of 2 changes applied")
     return made
 

@@ -123,8 +123,8 @@ def test_no_line_is_wider_than_asked_and_no_word_is_lost(width: int) -> None:
 def test_the_end_of_a_plan_is_in_its_text() -> None:
     made = approval_page.plan_of(approval_page.release()[0], approval_page.release()[3])
     decision = record.Decision("uid 1 (bob)", "terminal", True, made.hash, "ours", ("writes.registry",), MADE)
-    done = record.Application("done", "a-1", "7", 200, "scaled")
-    failed = record.Application("failed", "a-2", "8", 409, "the object has changed")
+    done = record.Application("done", "a-1", "7", 200, text="scaled")
+    failed = record.Application("failed", "a-2", "8", 409, text="the object has changed")
     text = plain.text(record.Record(made, "stopped", (decision,), (done, failed), "1 of 2 changes applied"))
     assert text.split("\n")[0] == f"Plan {made.id}: Stopped before its end"
     assert "\n1 of 2 changes applied\n" in text

@@ -27,27 +27,25 @@ _OF_CONTAINERS: Final = frozenset({
 """Fields of a pod, which custom resources have under the same names."""
 _OF_PODS: Final = frozenset({"containers", "ephemeralContainers", "initContainers", "jobTemplate", "template"})
 """Fields below which a whole pod is described."""
-_PODS: Final = frozenset({"pods", "podtemplates"})
+_DESCRIBES: Final = frozenset({"metadata", "status"})
+"""Parts of an object that run nothing."""
 _DATA: Final = frozenset({"configmaps", "secrets"})
 """Resources whose keys people choose, and which run nothing."""
 _EMPTY: Final = frozenset({"{}", "[]"})
 
 
 def is_decisive(step: plan.Step, row: inspection.Row) -> bool:
-    """Says whether a field decides what runs, or with which rights. All that a request names of a pod does; of what the
-    API server adds, which has many defaults, only some fields do."""
-    # Attack: code that looks like a secret.
-    if row.hidden_lines:
-        return True
+    """Says whether a field decides what runs, or with which rights. Each change to a pod does; of the defaults that the
+    API server adds, only some fields do."""
     if step.group in _RIGHTS:
         return not field_paths.covers("metadata.annotations", row.path)
     first, *others = field_paths.plain(row.path).split(".")
-    if first == "metadata" or (not step.group and step.resource in _DATA):
+    is_core = not step.group
+    if first in _DESCRIBES or (is_core and step.resource in _DATA):
         return False
     names = {first, *others}
-    if row.by_server:
-        is_default = row.old is None and row.new in _EMPTY
-        return not is_default and not names.isdisjoint(_OF_CONTAINERS)
-    if not step.group and step.resource in _PODS:
+    if row.by_server and row.old is None:
+        return row.new not in _EMPTY and not names.isdisjoint(_OF_CONTAINERS)
+    if is_core and step.resource == "pods" and first == "spec":
         return True
     return not names.isdisjoint(_OF_CONTAINERS | _OF_PODS)

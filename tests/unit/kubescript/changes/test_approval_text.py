@@ -45,12 +45,12 @@ Findings
    spec.template.spec.containers[web].env[DB_PASSWORD].value:  [redacted; differs]
      − "«redacted:password:5e0f»"
      + "«redacted:password:91ab»"
-   2 fields set by the server:
-   spec.progressDeadlineSeconds:
-     + 600
-   spec.template.spec.containers[web].imagePullPolicy:
+   spec.template.spec.containers[web].imagePullPolicy:  [set by the server]
      − "Always"
      + "IfNotPresent"
+   1 field set by the server:
+   spec.progressDeadlineSeconds:
+     + 600
    request: PATCH /apis/apps/v1/namespaces/shop/deployments/web?fieldManager=kubescript
 
 3. Change configmaps shop/shop-settings: 1 field, 1 finding

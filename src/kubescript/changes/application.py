@@ -20,7 +20,18 @@ import msgspec
 
 from kubescript import errors
 from kubescript.broker import operation, records
-from kubescript.changes import attempt, calls, plan, planner, replacement, requests, traces, writer
+from kubescript.changes import (
+    attempt,
+    calls,
+    impact,
+    plan,
+    planner,
+    reassessment,
+    replacement,
+    requests,
+    traces,
+    writer,
+)
 from kubescript.changes.store import record
 from kubescript.cluster import timers
 from kubescript.request import request
@@ -66,6 +77,7 @@ class Target:
     policy: str
     """The digest of the current settings for writes."""
     identity: planner.Identify
+    assessor: impact.Assessor
 
 
 class Applier:
@@ -109,7 +121,8 @@ class Applier:
         # The name is for this claim alone: the same server may take over from one of its own stalled threads.
         owner = f"{socket.gethostname()}:{os.getpid()}:{uuid.uuid4().hex[:8]}"
         taken = self._plans.claim(plan_id, owner, _LEASE_S)
-        work = _Work(self._plans, owner, taken, own)
+        again = reassessment.Reassessment(taken.plan, target.assessor, own)
+        work = _Work(self._plans, owner, taken, own, again)
         work.find_out(target.writer)
         try:
             _check_policy(target, found.plan)
@@ -151,8 +164,10 @@ class _Work:
         owner: str,
         taken: record.Record,
         operation: operation.Operation,
+        again: reassessment.Reassessment,
     ) -> None:
         self._plans = plans
+        self._again = again
         self._owner = owner
         self._taken = taken
         self._plan = taken.plan
@@ -226,6 +241,8 @@ class _Work:
             self._try_step(cluster, index, step, call, is_beside=bool(step.replaces))
             # The mark renews the lease, which may be shorter than the checks of many steps.
             self._mark(index, _WAITING)
+        _tell(report, 0, count, "looking again at what it affects")
+        self._again.look()
 
     def _apply_or_find(self, cluster: writer.Writer, index: int, step: plan.Step) -> None:
         """Applies one step, unless another server's request for it comes first. Raises KubescriptError."""
@@ -252,6 +269,8 @@ class _Work:
         if step.replaces:
             self._wait(cluster, index, step)
         for _ in range(_TRIES):
+            # Attack: a dependent appears after the plan was made, or between two steps.
+            self._again.look_before(index)
             call = self._call(step)
             changes = self._try_step(cluster, index, step, call)
             before = changes.before or inspection.Facts()
@@ -282,6 +301,8 @@ class _Work:
         if isinstance(tried, attempt.Sent):
             raise self._mark_refused(index, step, tried, "failed")
         _check_same(step, tried.changes)
+        # Attack: what was idle when the plan was made runs by now.
+        self._again.note(index, tried)
         return tried.changes
 
     def _current(self, cluster: writer.Writer, call: request.Request) -> request.Request:

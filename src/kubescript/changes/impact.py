@@ -20,15 +20,13 @@ from kubescript.kube import documents, field_paths
 from kubescript.wire import inspection
 from kubescript_sandbox import runs
 
-__all__ = ["Assess", "Assessor", "Review", "Run"]
+__all__ = ["Assessor", "Review", "Run"]
 
 Run = Callable[[str, operation.Operation], tuple[runs.Outcome, Callable[[str], str]]]
 """A function that runs one of kubescript's scripts; returns its outcome, and the function that makes strings of the
 result fit for display."""
 Review = Callable[[Sequence[plan.Step]], Sequence[tuple[plan.Finding, ...]]]
 """A function that returns the rules' findings for each step."""
-Assess = Callable[[Sequence[plan.Step], operation.Operation], tuple[plan.Step, ...]]
-"""`Assessor.assess`."""
 
 _UNKNOWN: Final = "writes.effects"
 """The rule of the finding that effects could not be found out."""
@@ -37,6 +35,10 @@ _RULES: Final = frozenset({"writes.endpoints", "writes.new_registry", "writes.un
 _MAX_LINES: Final = 30
 """The maximum number of lines, and of findings, for one step."""
 _MAX_LINE: Final = 400
+_MAX_AFFECTED: Final = 500
+"""The maximum number of effects of one step that are compared."""
+_MAX_UIDS: Final = 1_000
+_MAX_UID: Final = 36
 _MAX_ROWS: Final = 200
 """How many rows of one step the script is told."""
 _MAX_VALUE: Final = 500
@@ -65,6 +67,16 @@ class _Effects(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     effects: tuple[str, ...]
     findings: tuple[_Remark, ...]
+    affected: tuple[plan.Affected, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Looked:
+    """What the script has found of one step, fit for display."""
+
+    findings: tuple[plan.Finding, ...]
+    lines: tuple[str, ...] = ()
+    affected: tuple[plan.Affected, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,24 +89,27 @@ class Assessor:
     review: Review
 
     def assess(self, steps: Sequence[plan.Step], operation: operation.Operation) -> tuple[plan.Step, ...]:
-        """Returns the steps with their effects, and with the findings of the rules and of the script added."""
-        reviews = self.review(steps)
-        effects = self._find_effects(steps, operation)
-        assessed = []
-        needed = needs.describe(steps)
-        for step, reviewed, others, (lines, found) in zip(steps, reviews, needed, effects, strict=True):
-            findings = step.findings + reviewed + found
-            known = (*pods.describe(step), *others)
-            assessed.append(msgspec.structs.replace(step, findings=findings, effects=known + lines))
-        return tuple(assessed)
+        """Returns the steps with the findings of the rules, their effects, and the findings on these."""
+        judged = self.judge(steps)
+        told = []
+        for step, needed in zip(judged, needs.describe(steps), strict=True):
+            known = (*pods.describe(step), *needed)
+            told.append(msgspec.structs.replace(step, effects=known))
+        return self.look(told, operation)
 
-    def _find_effects(
-        self, steps: Sequence[plan.Step], operation: operation.Operation
-    ) -> list[tuple[tuple[str, ...], tuple[plan.Finding, ...]]]:
-        """Returns the lines and findings of each step. Most plans cost no run of the script."""
+    def judge(self, steps: Sequence[plan.Step]) -> tuple[plan.Step, ...]:
+        """Returns the steps with the findings of the rules added. Calls no cluster."""
+        judged = []
+        for step, found in zip(steps, self.review(steps), strict=True):
+            judged.append(msgspec.structs.replace(step, findings=step.findings + found))
+        return tuple(judged)
+
+    def look(self, steps: Sequence[plan.Step], operation: operation.Operation) -> tuple[plan.Step, ...]:
+        """Returns the steps with their effects on other objects, and the findings on these added. Most plans cost no
+        run of the script."""
         asked = [step for step in steps if _has_effects(step)]
         if not asked:
-            return [((), ())] * len(steps)
+            return tuple(steps)
         changes = [_describe(step) for step in asked]
         cluster = scripts.cluster(self.context)
         # Attack: the name of an object is code. The `repr` of these values is a Python literal, so no string in them
@@ -102,7 +117,7 @@ class Assessor:
         script = f"{cluster}.tools.plan_effects(changes={changes!r})"
         outcome, clean = self.run(script, operation.aside())
         answers = iter(_read(outcome, len(asked), clean))
-        return [next(answers) if _has_effects(step) else ((), ()) for step in steps]
+        return tuple(_add(step, next(answers)) if _has_effects(step) else step for step in steps)
 
 
 def _has_effects(step: plan.Step) -> bool:
@@ -150,25 +165,42 @@ def _cut(value: str | None) -> str | None:
     return value if value is None else value[:_MAX_VALUE]
 
 
-def _read(
-    outcome: runs.Outcome, count: int, clean: Callable[[str], str]
-) -> list[tuple[tuple[str, ...], tuple[plan.Finding, ...]]]:
-    """Returns the lines and findings of each step, with texts made fit for display by `clean`."""
+def _add(step: plan.Step, found: _Looked) -> plan.Step:
+    """Returns a step with what the script has found."""
+    findings = step.findings + found.findings
+    lines = step.effects + found.lines
+    return msgspec.structs.replace(step, findings=findings, effects=lines, affected=found.affected)
+
+
+def _read(outcome: runs.Outcome, count: int, clean: Callable[[str], str]) -> list[_Looked]:
+    """Returns what the script has found of each step, with texts made fit for display by `clean`."""
     if outcome.fault is not None:
-        return [((), (_explain(outcome.fault.code),))] * count
+        return [_unknown(outcome.fault.code)] * count
     try:
         found = msgspec.json.decode(outcome.result or b"", type=tuple[_Effects, ...])
     except msgspec.MsgspecError:
-        return [((), (_explain("no answer"),))] * count
+        return [_unknown("no answer")] * count
     known = all(remark.rule in _RULES for each in found for remark in each.findings)
     if len(found) != count or not known:
-        return [((), (_explain("no answer"),))] * count
-    return [(tuple(map(clean, _list_lines(each.effects))), tuple(_list_findings(each, clean))) for each in found]
+        return [_unknown("no answer")] * count
+    return [_clean(each, clean) for each in found]
 
 
-def _explain(reason: str) -> plan.Finding:
+def _unknown(reason: str) -> _Looked:
     """Returns the finding that the effects of a step are unknown."""
-    return plan.Finding(_UNKNOWN, "warning", f"what it affects could not be found out ({reason})")
+    return _Looked((plan.Finding(_UNKNOWN, "warning", f"what it affects could not be found out ({reason})"),))
+
+
+def _clean(found: _Effects, clean: Callable[[str], str]) -> _Looked:
+    """Returns what the script has found, bounded, with texts made fit for display."""
+    findings = tuple(_list_findings(found, clean))
+    lines = tuple(map(clean, _list_lines(found.effects)))
+    affected = []
+    for each in found.affected[:_MAX_AFFECTED]:
+        what = clean(_shorten(each.what))
+        uids = tuple(uid[:_MAX_UID] for uid in each.uids[:_MAX_UIDS])
+        affected.append(plan.Affected(what, each.count, uids))
+    return _Looked(findings, lines, tuple(affected))
 
 
 def _list_lines(lines: Sequence[str]) -> Iterator[str]:

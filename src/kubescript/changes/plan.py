@@ -15,7 +15,7 @@ import msgspec
 from kubescript.kube import kinds, paths
 from kubescript.wire import inspection
 
-__all__ = ["Author", "Finding", "Plan", "Precondition", "Request", "Step", "new_id"]
+__all__ = ["Affected", "Author", "Finding", "Plan", "Precondition", "Request", "Step", "new_id"]
 
 # Enough bytes that no id can be guessed.
 _ID_BYTES: Final = 16
@@ -51,6 +51,17 @@ class Finding(msgspec.Struct, frozen=True):
     level: Literal["warning", "critical"]
     """A critical finding blocks the plan unless the approver overrides it, with a reason."""
     message: str
+
+
+class Affected(msgspec.Struct, frozen=True):
+    """One effect of a step on other objects, in the form in which it is compared when the plan is applied."""
+
+    what: str
+    """The effect, and the kind of the objects: `takes configmaps`."""
+    count: int
+    """The number of the objects."""
+    uids: tuple[str, ...] = ()
+    """The objects, except those of a controller, which come and go by themselves."""
 
 
 class Step(msgspec.Struct, frozen=True):
@@ -93,6 +104,8 @@ class Step(msgspec.Struct, frozen=True):
     findings: tuple[Finding, ...] = ()
     effects: tuple[str, ...] = ()
     """The effects on other objects, one line each."""
+    affected: tuple[Affected, ...] = ()
+    """Those effects that stop the plan if there are more of them when it is applied."""
     undo: Request | None = None
     """The request that restores the object; None if impossible."""
 

@@ -62,7 +62,7 @@ class Terms:
     """The digest of the settings for writes."""
     budget: int
     """The maximum number of requests in one plan."""
-    assess: impact.Assess
+    assessor: impact.Assessor
     approvals: Callable[[frozenset[str]], int]
     """A function that returns how many people must approve changes in these namespaces."""
     identify: Identify
@@ -154,7 +154,7 @@ class Planner:
             cluster=terms.identify(operation),
             script=hashlib.sha256(script.encode("utf-8", "surrogatepass")).hexdigest(),
             policy=terms.policy,
-            steps=terms.assess(steps, operation),
+            steps=terms.assessor.assess(steps, operation),
             reads=_reads(operation.summary.call_records),
             created=now,
             expires=now + self._expires_s,

@@ -73,7 +73,7 @@ class Planning:
             name = context if len(accesses) > 1 else ""
             assessor = impact.Assessor(run, name, lambda steps: review.review(steps, rules))
             terms[name] = _terms(own, access, assessor)
-            self._targets[name] = application.Target(access.writer, terms[name].policy, terms[name].identify)
+            self._targets[name] = application.Target(access.writer, terms[name].policy, terms[name].identify, assessor)
         self.planner = planner.Planner(
             kept.store,
             terms,
@@ -191,7 +191,7 @@ def _terms(settings: config.Settings, access: writer.WritableAccess, assessor: i
     return planner.Terms(
         policy=write_settings.digest(settings),
         budget=settings.write_policy.objects,
-        assess=assessor.assess,
+        assessor=assessor,
         approvals=lambda namespaces: write_settings.approvals(settings.write_policy, namespaces),
         identify=access.writer.identify,
         place=place,

@@ -26,12 +26,14 @@ from urllib3 import connection
 
 from kubescript import app, config, errors, programs, types
 from kubescript.audit import recorder
+from kubescript.broker import operation
 from kubescript.changes import application, planning, recovery
 from kubescript.changes.store import store
 from kubescript.changes.writer import WritableAccess
 from kubescript.cluster import connections, http, live  # noqa: F401 - likewise
 from kubescript.request import request
 from kubescript_masking.host import pool
+from kubescript_sandbox import runs
 from kubescript_sandbox.host import spawner
 from tests.kit import paths
 from tests.kit.processes import CONTEXT
@@ -199,17 +201,22 @@ class Deaths:
 def opened(settings: config.Settings, audit: Path) -> Iterator[Deaths]:
     """Processes of a server with these settings, and this audit file."""
     ours, theirs = CONTEXT.Pipe()
-    process = CONTEXT.Process(target=_serve, args=(settings, audit, theirs))
-    process.start()
-    theirs.close()
+    scripts, runs_them = CONTEXT.Pipe()
+    runner = CONTEXT.Process(target=_run_scripts, args=(settings, runs_them))
+    process = CONTEXT.Process(target=_serve, args=(settings, audit, theirs, scripts))
+    for each in (runner, process):
+        each.start()
+    for end in (theirs, scripts, runs_them):
+        end.close()
     try:
         yield Deaths(ours)
     finally:
         ours.close()
         process.join()
+        runner.join()
 
 
-def _serve(settings: config.Settings, audit: Path, requests: Connection) -> None:
+def _serve(settings: config.Settings, audit: Path, requests: Connection, scripts: Connection) -> None:
     """In a process of its own: forks one process after another, until nobody asks for more."""
     no_lease()
     pool._USES = 1_000_000  # type: ignore[misc]  # the processes share one masker, and cannot have another started
@@ -226,7 +233,7 @@ def _serve(settings: config.Settings, audit: Path, requests: Connection) -> None
                 pid, reader = stopped.pop(order.plan)
                 os.kill(pid, signal.SIGCONT)
             else:
-                pid, reader = _forked(parts, audit, order)
+                pid, reader = _forked(parts, audit, order, scripts)
             if order.stops_at and os.WIFSTOPPED(os.waitpid(pid, os.WUNTRACED)[1]):
                 stopped[order.plan] = pid, reader
                 requests.send(None)
@@ -236,13 +243,13 @@ def _serve(settings: config.Settings, audit: Path, requests: Connection) -> None
         os.kill(pid, signal.SIGKILL)
 
 
-def _forked(parts: app.Application, audit: Path, order: _Order) -> tuple[int, int]:
+def _forked(parts: app.Application, audit: Path, order: _Order, scripts: Connection) -> tuple[int, int]:
     """A process, and where it tells what it has reached."""
     reader, writer = os.pipe()
     pid = os.fork()
     if pid == 0:
         os.close(reader)
-        _live(parts, audit, order, writer)
+        _live(parts, audit, order, writer, scripts)
     os.close(writer)
     return pid, reader
 
@@ -257,7 +264,17 @@ def _ended(pid: int, reader: int) -> Life:
     return Life(code != 0, tuple(points.split()), error)
 
 
-def _live(parts: app.Application, audit: Path, order: _Order, writer: int) -> None:
+def _run_scripts(settings: config.Settings, scripts: Connection) -> None:
+    """In a process of its own: runs the scripts of the forked processes, which share one masker and cannot have others
+    started."""
+    source = spawner.Spawner(programs.WORKER)
+    with contextlib.closing(source), app.opened(settings, source) as parts, contextlib.suppress(EOFError):
+        while True:
+            outcome, _ = parts.operator.evaluator.run_aside(scripts.recv(), operation.Operation())
+            scripts.send(outcome)
+
+
+def _live(parts: app.Application, audit: Path, order: _Order, writer: int, scripts: Connection) -> None:
     """A process from its birth to its end. It has store, connections and audit record of its own."""
     code = 1
     try:
@@ -274,6 +291,10 @@ def _live(parts: app.Application, audit: Path, order: _Order, writer: int) -> No
             if seen.total() - seen["bytes"] == order.dies_at:
                 die()
 
+        def run(script: str, _operation: operation.Operation) -> tuple[runs.Outcome, Callable[[str], str]]:
+            scripts.send(script)
+            return scripts.recv(), str
+
         plant(reached)
         ledger = recorder.open_recorder(config.Audit(file=audit), parts.redaction.text_or_withheld)
         access = parts.operator.contexts.default
@@ -283,7 +304,7 @@ def _live(parts: app.Application, audit: Path, order: _Order, writer: int) -> No
             {"": access},
             ledger,
             recovery.Keeper(parts.settings.plans),
-            parts.operator.evaluator.run_aside,
+            run,
         ).approvals
         if order.plan:
             approvals.apply(order.plan, lambda _done, _count, _text: None)

@@ -60,6 +60,7 @@ class _Remark(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     rule: str
     level: Literal["warning", "critical"]
     message: str
+    about: str = ""
 
 
 class _Effects(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -216,7 +217,7 @@ def _list_findings(found: _Effects, clean: Callable[[str], str]) -> Iterator[pla
     """Yields as many findings as a person can read, the critical ones first, and the number of the others."""
     remarks = sorted(found.findings, key=lambda remark: remark.level)
     for remark in remarks[:_MAX_LINES]:
-        yield plan.Finding(remark.rule, remark.level, clean(_shorten(remark.message)))
+        yield plan.Finding(remark.rule, remark.level, clean(_shorten(remark.message)), clean(_shorten(remark.about)))
     rest = remarks[_MAX_LINES:]
     if rest:
         yield plan.Finding(rest[0].rule, rest[0].level, f"… and {len(rest)} more findings")

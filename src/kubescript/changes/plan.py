@@ -51,6 +51,8 @@ class Finding(msgspec.Struct, frozen=True):
     level: Literal["warning", "critical"]
     """A critical finding blocks the plan unless the approver overrides it, with a reason."""
     message: str
+    about: str = ""
+    """What the finding is about, if its message has numbers that change by themselves: `services/web`."""
 
 
 class Affected(msgspec.Struct, frozen=True):

@@ -7,8 +7,7 @@ not: the plan's own earlier steps remove objects, and others may have cleaned up
 from __future__ import annotations
 
 import time
-from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 import msgspec
@@ -20,7 +19,7 @@ from kubescript.changes import attempt, impact, plan
 __all__ = ["Reassessment"]
 
 _FRESH_S: Final = 1.0
-"""For how many seconds a look counts, except for deletions and for objects that the plan changes more than once."""
+"""For how many seconds a look at a whole plan counts for its first step."""
 _SHOWN: Final = 5
 """How many differences one error lists."""
 
@@ -34,9 +33,8 @@ class Reassessment:
         self._now = [msgspec.structs.replace(step, findings=(), affected=()) for step in approved.steps]
         self._assessor = assessor
         self._operation = operation
-        self._looked_at = -_FRESH_S
-        counts = Counter(step.key for step in approved.steps)
-        self._repeated = {key for key, count in counts.items() if count > 1}
+        self._counts_until = 0.0
+        """Until when the look at the whole plan counts, on the monotonic clock."""
 
     def note(self, index: int, tried: attempt.Attempt) -> None:
         """Notes the state in which a dry run has found a step's object. Raises PlanError if a rule now finds more than
@@ -56,20 +54,26 @@ class Reassessment:
         for shown, now in zip(self._shown[index:], judged[index:], strict=True):
             _check(shown, now)
 
-    def look(self, first: int = 0) -> None:
-        """Raises PlanError if one of the steps from `first` on now has effects, or findings on these, that were not
-        shown. Raises KubescriptError if the cluster cannot be looked at."""
-        found = self._assessor.look(self._now[first:], self._operation)
-        for shown, now in zip(self._shown[first:], found, strict=True):
-            _check(shown, now)
-        self._looked_at = time.monotonic()
+    def look(self) -> None:
+        """Looks at the whole plan, before anything of it is sent. Raises PlanError if a step now has effects, or
+        findings on these, that were not shown. Raises KubescriptError if the cluster cannot be looked at."""
+        self._counts_until = time.monotonic() + _FRESH_S
+        self._look(range(len(self._shown)))
 
     def look_before(self, index: int) -> None:
-        """Like `look`, before a step is sent; does nothing if the last look is still fresh."""
-        step = self._shown[index]
-        always = step.removes or step.key in self._repeated
-        if always or time.monotonic() - self._looked_at > _FRESH_S:
-            self.look(index)
+        """Looks again before a step is sent. Raises like `look`."""
+        if time.monotonic() < self._counts_until:
+            self._counts_until = 0.0
+            return
+        # The plan itself changes what its other steps affect, such as the pods of a rollout. So only deletions are
+        # compared again.
+        if self._shown[index].removes:
+            self._look([each for each in range(index, len(self._shown)) if self._shown[each].removes])
+
+    def _look(self, indexes: Sequence[int]) -> None:
+        found = self._assessor.look([self._now[index] for index in indexes], self._operation)
+        for index, now in zip(indexes, found, strict=True):
+            _check(self._shown[index], now)
 
 
 def _check(shown: plan.Step, now: plan.Step) -> None:
@@ -96,8 +100,10 @@ def _list_new_findings(shown: plan.Step, now: plan.Step) -> Iterator[str]:
 
 
 def _is_same(one: plan.Finding, other: plan.Finding) -> bool:
-    """Says whether two findings differ at most in their level."""
-    return one.rule == other.rule and one.message == other.message
+    """Says whether two findings differ at most in their level, and in numbers that change by themselves."""
+    if one.about or other.about:
+        return (one.rule, one.about) == (other.rule, other.about)
+    return (one.rule, one.message) == (other.rule, other.message)
 
 
 def _list_new_effects(shown: plan.Step, now: plan.Step) -> Iterator[str]:

@@ -33,6 +33,8 @@ class Effect(NamedTuple):
     """Whether the endpoints could not be counted."""
     is_empty: bool = False
     """Whether the Service selects nothing, before and after."""
+    service: str = ""
+    """The Service, if the effect is on one."""
 
 
 class _Pair(NamedTuple):
@@ -129,7 +131,7 @@ class Namespace:
         is_empty = after == before == 0 and pair.is_changed and pair.after is not None
         if before != after or pair.is_changed:
             text = f"endpoints of services/{name}: {before} → {after}"
-            yield Effect(text, is_outage=is_outage, is_empty=is_empty)
+            yield Effect(text, is_outage=is_outage, is_empty=is_empty, service=f"services/{name}")
 
     def _count_after(self, service: endpoints.Service | None) -> int:
         """Returns how many endpoints a Service should have after the plan. Raises ApiException."""

@@ -3,11 +3,14 @@ script, and only for changes that may affect other objects."""
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any, Final
 
-from kubescript.guest.plans import removals, workloads
+from kubescript.guest.kubectl import tool_kinds
+from kubescript.guest.plans import cluster_removals, impact_report, removals, workloads
 from kubescript.guest.sdk import client
+from kubescript.kube import kinds
 
 __all__ = ["plan_effects"]
 
@@ -16,23 +19,33 @@ _EVICTION: Final = "eviction"
 
 
 def plan_effects(k8s: client.K8s, changes: Sequence[Json]) -> list[Json]:
-    """Returns each change's effects, as lines of text, and findings, as dicts of rule, level and message.
+    """Returns for each change its `effects`, as lines of text; its `findings`, as dicts of rule, level and message; and
+    `affected`, the effects that are compared when the plan is applied, as dicts of what, count and uids.
 
     A change is a dict of group, version, resource, subresource, namespace, name, kind and verb, with `uid` (of the
     object before; empty for a creation), `orphans` (whether a deletion spares the dependents), `rows` (path, old and
     new value, masked, of fields that may affect other objects), `pods` and `new_pods` (`inspection.Pods` before and
     after, or None), `images` (before) and `new_images`.
     """
-    answers: list[Json] = [{"effects": [], "findings": []} for _ in changes]
-    removed = [index for index, change in enumerate(changes) if _removes(change)]
-    if removed:
-        lines = removals.list_effects(k8s, [changes[index] for index in removed])
-        for index, own in zip(removed, lines, strict=True):
-            answers[index]["effects"] += own
+    reports = [impact_report.Report() for _ in changes]
+    by_namespace: defaultdict[str, list[tuple[removals.Removal, impact_report.Report]]] = defaultdict(list)
+    for change, one in zip(changes, reports, strict=True):
+        if change["verb"] == "delete" or change["subresource"] == _EVICTION:
+            removal = _find_removal(k8s, change)
+            by_namespace[removal.namespace].append((removal, one))
+    for removal, one in by_namespace.pop("", ()):
+        cluster_removals.report(k8s, removal, one)
+    for namespace, pairs in by_namespace.items():
+        removals.report(k8s, namespace, pairs)
+    answers = [one.answer() for one in reports]
     workloads.add_effects(k8s, changes, answers)
     return answers
 
 
-def _removes(change: Json) -> bool:
-    """Says whether a change removes its object."""
-    return bool(change["verb"] == "delete" or change["subresource"] == _EVICTION)
+def _find_removal(k8s: client.K8s, change: Json) -> removals.Removal:
+    """Returns the object that a change deletes."""
+    # The version is left out: deleting an object deletes it in all versions of its kind.
+    kind = tool_kinds.find(k8s, kinds.full_name(change["group"], change["resource"]))
+    # A request about a namespace also names it as its namespace.
+    namespace = change["namespace"] if kind.namespaced else ""
+    return removals.Removal(kind, namespace, change["name"], change["uid"], change["orphans"])

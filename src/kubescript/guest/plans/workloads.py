@@ -49,9 +49,11 @@ def _add_endpoints(namespace: endpoint_changes.Namespace, change: changed.Change
             continue
         answer["effects"].append(effect.text)
         if effect.is_outage:
-            answer["findings"].append(_finding(_ENDPOINTS, "critical", f"no endpoint is left: {effect.text}"))
+            text = f"no endpoint is left: {effect.text}"
+            answer["findings"].append(_finding(_ENDPOINTS, "critical", text, effect.service))
         elif effect.is_empty and change.is_service:
-            answer["findings"].append(_finding(_ENDPOINTS, "warning", f"no pod is selected: {effect.text}"))
+            text = f"no pod is selected: {effect.text}"
+            answer["findings"].append(_finding(_ENDPOINTS, "warning", text, effect.service))
 
 
 def _add_scaling(look: reads.Reads, change: changed.Change, answer: Json) -> None:
@@ -74,5 +76,5 @@ def _add_registries(look: reads.Reads, change: changed.Change, answer: Json) -> 
     answer["findings"] += [_finding("writes.new_registry", "warning", text) for text in news.registries]
 
 
-def _finding(rule: str, level: str, message: str) -> Json:
-    return {"rule": rule, "level": level, "message": message}
+def _finding(rule: str, level: str, message: str, about: str = "") -> Json:
+    return {"rule": rule, "level": level, "message": message, "about": about}

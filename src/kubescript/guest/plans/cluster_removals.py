@@ -1,0 +1,106 @@
+"""The effects of deleting objects of the whole cluster: a namespace's contents, a node's pods, the objects of a
+definition, and who uses a class or a volume."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from kubescript.guest.kubectl import tool_kinds
+from kubescript.guest.kubectl.describe import subject
+from kubescript.guest.kubectl.rows import cells
+from kubescript.guest.plans import impact_report, inventory, removals, served_kinds, users
+from kubescript.guest.sdk import client
+from kubescript.guest.sdk.objects import schemas
+from kubescript.wire import exchanges
+
+__all__ = ["report"]
+
+Json = dict[str, Any]
+
+_CLASSES: Final = {
+    "ingressclasses.networking.k8s.io": (("ingresses", "spec.ingressClassName"),),
+    "priorityclasses.scheduling.k8s.io": (("pods", "spec.priorityClassName"),),
+    "runtimeclasses.node.k8s.io": (("pods", "spec.runtimeClassName"),),
+    "storageclasses.storage.k8s.io": (
+        ("persistentvolumeclaims", "spec.storageClassName"),
+        ("persistentvolumes", "spec.storageClassName"),
+    ),
+}
+"""Classes, and the fields that name them."""
+_WHOLLY_KNOWN: Final = frozenset({"namespaces", "nodes", "customresourcedefinitions.apiextensions.k8s.io", *_CLASSES})
+"""Kinds of which all dependents are found here."""
+
+
+def report(k8s: client.K8s, removal: removals.Removal, one: impact_report.Report) -> None:
+    """Reports the effects of one deletion. Raises ApiException."""
+    kind = removal.kind
+    if kind.full_name == "namespaces":
+        _report_content(k8s, removal.name, one)
+    elif kind.full_name == "nodes":
+        _report_all(k8s, tool_kinds.find(k8s, "pods"), one, ("fieldSelector", f"spec.nodeName={removal.name}"))
+    elif kind.full_name == "customresourcedefinitions.apiextensions.k8s.io":
+        # The definition is named after the kind that it defines.
+        _report_all(k8s, tool_kinds.find(k8s, removal.name), one)
+    elif kind.full_name == "persistentvolumes":
+        _report_claim(k8s, removal, one)
+    for plural, field in _CLASSES.get(kind.full_name, ()):
+        _report_users(k8s, tool_kinds.find(k8s, plural), field, removal.name, one)
+    _report_itself(k8s, removal, one)
+    if kind.full_name not in _WHOLLY_KNOWN:
+        one.tell("not looked at: what it owns")
+
+
+def _report_content(k8s: client.K8s, namespace: str, one: impact_report.Report) -> None:
+    """Adds the lines of a namespace: its contents."""
+    served = served_kinds.discover(k8s)
+    found = inventory.read(k8s, namespace, served.kinds, served.missing)
+    removals.tell_taken(one, found.objects.values())
+    removals.tell_gaps(one, found.missing)
+
+
+def _report_all(k8s: client.K8s, kind: tool_kinds.Kind, one: impact_report.Report, *query: tuple[str, str]) -> None:
+    """Adds a line about the objects of a kind in the whole cluster."""
+    listed, missing = inventory.read_lists(k8s, None, {kind: "metadata"}, *query)
+    found = inventory.Inventory(listed, missing)
+    removals.tell_taken(one, found.objects.values())
+    removals.tell_gaps(one, missing)
+
+
+def _report_users(k8s: client.K8s, kind: tool_kinds.Kind, field: str, name: str, one: impact_report.Report) -> None:
+    """Adds a finding about the objects that name a class, and a line with their number."""
+    listed, missing = inventory.read_lists(k8s, None, {kind: "json"})
+    named = [each for objects in listed.values() for each in objects if cells.at(each, field) == name]
+    if named:
+        one.find(users.RULE, "warning", f"named by {kind.full_name} ({field})")
+        line = f"{len(named)} {kind.full_name} name it ({field})"
+        uids = [cells.at(each, "metadata.uid", "") for each in named if not _is_controlled(each)]
+        one.affect(line, f"named by {kind.full_name}", len(named), uids)
+    removals.tell_gaps(one, missing)
+
+
+def _is_controlled(data: Json) -> bool:
+    return any(each.get("controller") is True for each in cells.elements(data, "metadata.ownerReferences"))
+
+
+def _report_claim(k8s: client.K8s, removal: removals.Removal, one: impact_report.Report) -> None:
+    """Adds a finding about the claim that is bound to a volume."""
+    volume = _fetch(k8s, removal, "json")
+    claim = cells.at(volume, "spec.claimRef", {})
+    if claim and cells.at(volume, "status.phase") == "Bound":
+        name = cells.line(f"{claim.get('namespace')}/{claim.get('name')}")
+        one.find(users.RULE, "critical", f"bound to persistentvolumeclaims {name}")
+
+
+def _report_itself(k8s: client.K8s, removal: removals.Removal, one: impact_report.Report) -> None:
+    """Adds the lines about the object's finalizers and age."""
+    data = _fetch(k8s, removal, "metadata")
+    for each in inventory.Inventory({removal.kind: [data]} if data else {}, ()).objects.values():
+        removals.tell_object(one, each)
+
+
+def _fetch(k8s: client.K8s, removal: removals.Removal, accept: exchanges.Accept) -> Json:
+    """Returns the object that is deleted; an empty dict if it cannot be read."""
+    call = exchanges.Call("GET", removal.kind.path(None, removal.name), accept=accept)
+    answers = subject.together(k8s, {"it": lambda: k8s._session.fetch(call, schemas.OBJECT)[0]})
+    answer = answers["it"]
+    return answer if isinstance(answer, dict) else {}

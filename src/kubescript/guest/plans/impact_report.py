@@ -1,0 +1,37 @@
+"""What is found of one change: lines and findings for people, and the same as numbers for a second look."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+__all__ = ["Report"]
+
+Json = dict[str, Any]
+
+
+class Report:
+    """The effects of one change, and the findings on them."""
+
+    def __init__(self) -> None:
+        self._lines: list[str] = []
+        self._findings: list[Json] = []
+        self._affected: list[Json] = []
+
+    def tell(self, line: str) -> None:
+        """Adds a line that only informs: a difference of it stops no plan."""
+        self._lines.append(line)
+
+    def affect(self, line: str, what: str, count: int, uids: Iterable[str] = ()) -> None:
+        """Adds a line about an effect on `count` objects. `what` is the same for the same effect at any time; `uids`
+        are those objects that do not come and go by themselves."""
+        self._lines.append(line)
+        self._affected.append({"what": what, "count": count, "uids": sorted(uids)})
+
+    def find(self, rule: str, level: str, message: str) -> None:
+        """Adds a finding. Its message must be the same for the same finding at any time: no counts, no ages."""
+        self._findings.append({"rule": rule, "level": level, "message": message})
+
+    def answer(self) -> Json:
+        """Returns the report as the host reads it."""
+        return {"effects": self._lines, "findings": self._findings, "affected": self._affected}

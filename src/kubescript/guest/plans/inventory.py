@@ -1,0 +1,186 @@
+"""The objects of one namespace, by uid, with their owners: what a deletion takes along, and what it leaves.
+
+Each kind is listed once, as metadata, however many changes there are in the namespace.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+from kubescript.guest.kubectl import tool_kinds
+from kubescript.guest.kubectl.describe import subject
+from kubescript.guest.kubectl.rows import cells
+from kubescript.guest.sdk import client
+from kubescript.guest.sdk.objects import list_objects, schemas
+from kubescript.guest.sdk.values import exceptions, lazy_json
+from kubescript.wire import exchanges
+
+__all__ = ["Found", "Inventory", "Owner", "read", "read_lists"]
+
+Json = dict[str, Any]
+Accept = exchanges.Accept
+
+_KEPT: Final = frozenset({
+    "creationTimestamp", "deletionTimestamp", "finalizers", "name", "namespace", "ownerReferences", "uid",
+})  # fmt: skip
+MAX_OBJECTS: Final = 5_000
+"""How many objects of one kind are read."""
+
+
+class Owner(NamedTuple):
+    """One owner reference."""
+
+    uid: str
+    kind: tuple[str, str]
+    """Group and kind, as in the reference."""
+    is_controller: bool
+
+
+class Found(NamedTuple):
+    """One object."""
+
+    kind: tool_kinds.Kind
+    name: str
+    uid: str
+    owners: tuple[Owner, ...]
+    metadata: Json
+
+    @property
+    def is_controlled(self) -> bool:
+        """Whether a controller makes the object and replaces it, so that it comes and goes by itself."""
+        return any(owner.is_controller for owner in self.owners)
+
+    @property
+    def is_terminating(self) -> bool:
+        """Whether the object is being deleted."""
+        return bool(self.metadata.get("deletionTimestamp"))
+
+
+class Inventory:
+    """One namespace's objects."""
+
+    def __init__(self, listed: Mapping[tool_kinds.Kind, Sequence[Json]], missing: Sequence[str]) -> None:
+        self.missing = list(missing)
+        """Kinds that were not read, or not completely, with the reason."""
+        self.objects: dict[str, Found] = {}
+        """Maps each uid to its object."""
+        self._owned: defaultdict[str, list[Found]] = defaultdict(list)
+        self._read = {(kind.group, kind.kind) for kind in listed}
+        for kind, objects in listed.items():
+            for each in objects:
+                found = _find(kind, each)
+                self.objects[found.uid] = found
+                for owner in found.owners:
+                    self._owned[owner.uid].append(found)
+
+    def owned(self, uid: str) -> Sequence[Found]:
+        """Returns the objects that name an owner."""
+        return self._owned.get(uid, ())
+
+    def collect(self, roots: Sequence[str]) -> dict[str, Found]:
+        """Returns the objects that are deleted along with all of these, by uid: those whose owners are all gone."""
+        # Attack: a namespace has objects that own one another in a circle, or thousands that own one another.
+        gone: dict[str, Found] = {}
+        waiting = list(roots)
+        is_gone = set(roots)
+        while waiting:
+            for each in self.owned(waiting.pop()):
+                if each.uid not in is_gone and not self._lives(each, is_gone):
+                    is_gone.add(each.uid)
+                    gone[each.uid] = each
+                    waiting.append(each.uid)
+        return gone
+
+    def _lives(self, found: Found, gone: set[str]) -> bool:
+        """Says whether an object keeps an owner that is known to exist."""
+        return any(owner.uid not in gone and owner.uid in self.objects for owner in found.owners)
+
+    def top(self, found: Found) -> Found | None:
+        """Returns the outermost controller of an object, which is the object itself if nothing controls it; None if
+        its controller is gone, so that it is about to be deleted."""
+        seen = set()
+        while found.uid not in seen:
+            seen.add(found.uid)
+            controllers = [owner for owner in found.owners if owner.is_controller]
+            if not controllers:
+                return found
+            above = self.objects.get(controllers[0].uid)
+            if above is None:
+                # Kinds that were not read, such as nodes, may control objects too.
+                return None if controllers[0].kind in self._read else found
+            found = above
+        return found
+
+
+def read(k8s: client.K8s, namespace: str, kinds: Sequence[tool_kinds.Kind], missing: Sequence[str]) -> Inventory:
+    """Reads a namespace's objects of these kinds; `missing` are others that are not looked at."""
+    accepts: dict[tool_kinds.Kind, Accept] = dict.fromkeys(kinds, "metadata")
+    listed, unread = read_lists(k8s, namespace, accepts)
+    return Inventory(listed, [*missing, *unread])
+
+
+def read_lists(
+    k8s: client.K8s, namespace: str | None, accepts: Mapping[tool_kinds.Kind, Accept], *query: tuple[str, str]
+) -> tuple[dict[tool_kinds.Kind, list[Json]], list[str]]:
+    """Returns the objects of each kind in a namespace, or in the cluster, and the kinds that could not be read
+    completely, with the reason."""
+    reads = {}
+    for kind, accept in accepts.items():
+        bounded = (*query, ("limit", str(MAX_OBJECTS)))
+        call = exchanges.Call("GET", kind.path(namespace), bounded, accept=accept)
+        reads[kind.full_name] = _reader(k8s, call)
+    answers = subject.together(k8s, reads)
+    listed = {}
+    missing = []
+    for kind in accepts:
+        answer = answers[kind.full_name]
+        if isinstance(answer, Exception):
+            # A kind that the cluster no longer serves has no objects.
+            if not isinstance(answer, exceptions.NotFoundException):
+                missing.append(f"{kind.full_name} ({getattr(answer, 'status', None) or subject.reason(answer)})")
+            continue
+        listed[kind], has_more = answer
+        if has_more:
+            missing.append(f"{kind.full_name} beyond the first {MAX_OBJECTS:,}")
+    return listed, missing
+
+
+def _reader(k8s: client.K8s, call: exchanges.Call) -> Callable[[], tuple[list[Json], bool]]:
+    """Returns a function that makes a call; it returns the objects, and whether there are more."""
+
+    def fetch() -> tuple[list[Json], bool]:
+        found, _ = k8s._session.fetch_list(call, schemas.OBJECT, "")
+        if call.accept == "metadata":
+            # A namespace may have many objects, and managedFields is most of their metadata.
+            return [_cut(lazy_json.whole(each._data)) for each in found], _has_more(found)
+        objects: list[Json] = subject.plain(found)
+        return objects, _has_more(found)
+
+    return fetch
+
+
+def _cut(data: Json) -> Json:
+    """Returns the part of an object's metadata that is needed here."""
+    metadata = cells.at(data, "metadata", {})
+    return {"metadata": {key: metadata[key] for key in _KEPT & metadata.keys()}}
+
+
+def _has_more(found: list_objects.ListObject) -> bool:
+    return bool(found.metadata._continue)
+
+
+def _find(kind: tool_kinds.Kind, data: Json) -> Found:
+    """Returns an object with its owners."""
+    metadata = cells.at(data, "metadata", {})
+    owners = tuple(_list_owners(data))
+    return Found(kind, str(metadata.get("name", "")), str(metadata.get("uid", "")), owners, metadata)
+
+
+def _list_owners(data: Json) -> Iterator[Owner]:
+    for each in cells.elements(data, "metadata.ownerReferences"):
+        # The version is left out: an object is the same in all versions of its kind.
+        group, _, _ = str(each.get("apiVersion", "")).rpartition("/")
+        kind = group, str(each.get("kind", ""))
+        yield Owner(str(each.get("uid", "")), kind, each.get("controller") is True)

@@ -1,0 +1,144 @@
+"""What deletions leave behind: Services without endpoints, disruption budgets that do not allow them, and autoscalers
+of nothing."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final, NamedTuple, Protocol
+
+from kubescript.guest.kubectl import tool_kinds
+from kubescript.guest.kubectl.rows import cells
+from kubescript.guest.plans import impact_report, inventory
+from kubescript.guest.sdk import client
+from kubescript.kube import selectors
+
+__all__ = ["Losses"]
+
+Json = dict[str, Any]
+Objects = Mapping[str, inventory.Found]
+
+_SERVICE: Final = "kubernetes.io/service-name"
+_AUTOSCALERS: Final = "horizontalpodautoscalers"
+
+
+class Removed(Protocol):
+    """One object to be deleted."""
+
+    @property
+    def kind(self) -> tool_kinds.Kind:
+        """Its kind."""
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+
+
+class _Loss(NamedTuple):
+    """An effect on one remaining object."""
+
+    line: str
+    what: str
+    pods: set[str]
+    """The pods that it loses, by name."""
+
+
+class Losses:
+    """What the deletions in one namespace leave behind."""
+
+    def __init__(self, k8s: client.K8s, namespace: str, found: inventory.Inventory, gone: Objects) -> None:
+        """`gone` has the deleted objects, and those that go along."""
+        self._listed = _read(k8s, namespace, found, gone)
+        self._gone = gone
+        # It may take all deletions together for a Service to lose its last endpoint; then the line appears for each
+        # deletion that takes one of its endpoints.
+        self._losses = [*_services(self._listed, gone), *_budgets(self._listed, gone)]
+
+    def report(self, removal: Removed, taken: Sequence[inventory.Found], one: impact_report.Report) -> None:
+        """Reports what a deletion leaves behind; `taken` goes along."""
+        pods = _names(taken, "pods")
+        if removal.kind.full_name == "pods":
+            pods.add(removal.name)
+        for loss in self._losses:
+            if loss.pods & pods:
+                one.affect(loss.line, loss.what, len(loss.pods))
+        for name in _autoscalers(self._listed, self._gone, removal):
+            line = f"leaves horizontalpodautoscaler {name} without what it scales"
+            one.affect(line, line, 1)
+
+
+def _read(k8s: client.K8s, namespace: str, found: inventory.Inventory, gone: Objects) -> Mapping[str, list[Json]]:
+    """Returns the whole objects that are needed, by plural. Kinds without objects are not read again."""
+    present = {each.kind.full_name: each.kind for each in found.objects.values()}
+    wanted = [_AUTOSCALERS + ".autoscaling"]
+    if any(each.kind.full_name == "pods" for each in gone.values()):
+        wanted += ["pods", "endpointslices.discovery.k8s.io", "poddisruptionbudgets.policy"]
+    accepts: dict[tool_kinds.Kind, inventory.Accept] = {present[name]: "json" for name in wanted if name in present}
+    listed, missing = inventory.read_lists(k8s, namespace, accepts)
+    for each in missing:
+        if each not in found.missing:
+            found.missing.append(each)
+    return {kind.plural: objects for kind, objects in listed.items()}
+
+
+def _names(objects: Iterable[inventory.Found], kind: str) -> set[str]:
+    """Returns the names of the objects of a kind."""
+    return {each.name for each in objects if each.kind.full_name == kind}
+
+
+def _services(listed: Mapping[str, list[Json]], gone: Objects) -> Iterator[_Loss]:
+    """Yields the Services that lose their last ready endpoints."""
+    ready: dict[str, set[str]] = defaultdict(set)
+    for each in listed.get("endpointslices", ()):
+        service = cells.at(each, "metadata.labels", {}).get(_SERVICE, "")
+        for endpoint in cells.elements(each, "endpoints"):
+            # An endpoint without the condition is ready.
+            if not cells.at(endpoint, "conditions.ready", True):
+                continue
+            # The empty name stands for an endpoint that is not a pod, which no deletion of pods removes.
+            is_pod = cells.at(endpoint, "targetRef.kind") == "Pod"
+            ready[service].add(cells.at(endpoint, "targetRef.name") if is_pod else "")
+    lost = _names(gone.values(), "pods")
+    for service in sorted(ready.keys() - _names(gone.values(), "services") - {""}):
+        pods = ready[service]
+        if not pods <= lost:
+            continue
+        count = len(pods)
+        last = "its last ready endpoint" if count == 1 else f"all its {count} ready endpoints"
+        name = cells.line(service)
+        yield _Loss(f"service {name} loses {last}", f"service {name} loses all its ready endpoints", pods)
+
+
+def _budgets(listed: Mapping[str, list[Json]], gone: Objects) -> Iterator[_Loss]:
+    """Yields the PodDisruptionBudgets that do not allow the deletions."""
+    pods = _names(gone.values(), "pods")
+    budgets = _names(gone.values(), "poddisruptionbudgets.policy")
+    # A pod that is not ready does not count towards a budget.
+    healthy = [
+        each for each in listed.get("pods", ()) if cells.name(each) in pods and cells.condition(each, "Ready") == "True"
+    ]
+    for budget in listed.get("poddisruptionbudgets", ()):
+        name = cells.name(budget)
+        selector = cells.at(budget, "spec.selector")
+        # A missing selector matches nothing; an empty one matches everything.
+        if selector is None or name in budgets:
+            continue
+        matches = selectors.labels(cells.selector(selector))
+        lost = {cells.name(each) for each in healthy if matches is None or matches(each)}
+        allowed = cells.at(budget, "status.disruptionsAllowed", 0)
+        if len(lost) > allowed:
+            text = f"{len(lost)} of its pods would go, and it allows {allowed}"
+            what = f"violates poddisruptionbudget {cells.line(name)}"
+            yield _Loss(f"{what}: {text}", what, lost)
+
+
+def _autoscalers(listed: Mapping[str, list[Json]], gone: Objects, removal: Removed) -> Iterator[str]:
+    """Yields the HorizontalPodAutoscalers of a deleted object."""
+    deleted = _names(gone.values(), f"{_AUTOSCALERS}.autoscaling")
+    for each in listed.get(_AUTOSCALERS, ()):
+        scaled = cells.at(each, "spec.scaleTargetRef", {})
+        # The version is left out: an object is the same in all versions of its kind.
+        group, _, _ = str(scaled.get("apiVersion", "")).rpartition("/")
+        target = group, scaled.get("kind"), scaled.get("name")
+        if target == (removal.kind.group, removal.kind.kind, removal.name) and cells.name(each) not in deleted:
+            yield cells.line(cells.name(each))

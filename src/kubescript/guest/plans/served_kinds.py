@@ -1,0 +1,97 @@
+"""The kinds whose objects a plan may affect, by the API server's own discovery: all that a namespace can list."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Final, NamedTuple
+
+from kubescript.guest.kubectl import tool_kinds
+from kubescript.guest.kubectl.rows import cells
+from kubescript.guest.sdk import client
+from kubescript.guest.sdk.objects import schemas
+from kubescript.wire import exchanges
+
+__all__ = ["Served", "discover"]
+
+MAX_KINDS: Final = 60
+"""How many kinds of a namespace are looked at. A cluster without custom kinds serves about 35."""
+_SHOWN: Final = 5
+"""How many kinds that are not looked at are named."""
+_FIRST: Final = ("", "apps", "batch")
+"""Groups that come first: their objects run."""
+# Events are numerous and own nothing; the others are computed for each answer.
+_IGNORED: Final = frozenset({("", "events"), ("events.k8s.io", "events")})
+_VIRTUAL: Final = frozenset({"metrics.k8s.io", "packages.operators.coreos.com"})
+
+
+class Served(NamedTuple):
+    """The kinds that a cluster serves."""
+
+    kinds: list[tool_kinds.Kind]
+    """Namespaced kinds that can be listed, each in its group's preferred version."""
+    missing: list[str]
+    """What is not looked at, with the reason."""
+
+
+def discover(k8s: client.K8s, groups: Sequence[str] = ()) -> Served:
+    """Returns the kinds to look at; those of `groups` come before other custom ones. Raises ApiException."""
+    listed = [_fetch(k8s, "api"), _fetch(k8s, "apis")]
+    if all(cells.at(each, "kind") == "APIGroupDiscoveryList" for each in listed):
+        kinds = [kind for each in listed for kind in _list_kinds(each)]
+        missing = [group for each in listed for group in _list_stale(each)]
+    else:
+        # API servers before 1.30 have one document for each group.
+        kinds = list(_list_each(k8s))
+        missing = []
+    first = {group: place for place, group in enumerate((*_FIRST, *groups))}
+    kinds.sort(key=lambda kind: first.get(kind.group, len(first)))
+    beyond = kinds[MAX_KINDS:]
+    if beyond:
+        names = ", ".join(cells.line(kind.full_name) for kind in beyond[:_SHOWN])
+        more = ", …" if len(beyond) > _SHOWN else ""
+        missing.append(f"{len(beyond)} more kinds ({names}{more})")
+    return Served(kinds[:MAX_KINDS], missing)
+
+
+def _fetch(k8s: client.K8s, path: str) -> Any:
+    """Returns a document of the aggregated discovery; that of an older API server is of another kind."""
+    call = exchanges.Call("GET", (path,), accept="discovery")
+    document, _ = k8s._session.fetch(call, schemas.FREE)
+    return document._all() if hasattr(document, "_all") else document
+
+
+def _list_kinds(document: Any) -> Iterator[tool_kinds.Kind]:
+    """Yields the kinds of a document of the aggregated discovery."""
+    for group in cells.elements(document, "items"):
+        name = cells.at(group, "metadata.name", "")
+        seen: set[str] = set()
+        # The preferred version comes first; a kind may be in another one alone.
+        for version in cells.elements(group, "versions"):
+            for each in cells.elements(version, "resources"):
+                plural = str(each.get("resource"))
+                if plural in seen or each.get("scope") != "Namespaced":
+                    continue
+                seen.add(plural)
+                if _is_looked_at(name, plural, cells.elements(each, "verbs")):
+                    kind = str(cells.at(each, "responseKind.kind", ""))
+                    yield tool_kinds.Kind(name, str(version.get("version")), plural, kind, namespaced=True)
+
+
+def _list_stale(document: Any) -> Iterator[str]:
+    """Yields the groups whose own API server does not answer."""
+    for group in cells.elements(document, "items"):
+        versions = cells.elements(group, "versions")
+        if any(each.get("freshness") == "Stale" for each in versions):
+            yield f"group {cells.line(cells.at(group, 'metadata.name', ''))} (its API server does not answer)"
+
+
+def _list_each(k8s: client.K8s) -> Iterator[tool_kinds.Kind]:
+    """Yields the kinds of an API server without the aggregated discovery."""
+    for each in k8s.discovery().preferred():
+        if each.namespaced and _is_looked_at(each.group, each.name, each.verbs):
+            yield tool_kinds.Kind(each.group, each.version, each.name, each.kind, namespaced=True)
+
+
+def _is_looked_at(group: str, plural: str, verbs: Sequence[str]) -> bool:
+    """Says whether objects of a kind can be listed and may belong to other objects."""
+    return "list" in verbs and group not in _VIRTUAL and (group, plural) not in _IGNORED

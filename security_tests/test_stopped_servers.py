@@ -6,10 +6,12 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import json
 import math
 import secrets
 import time
 from collections.abc import Callable, Iterator
+from concurrent import futures
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -20,20 +22,26 @@ import kubernetes.config
 import pytest
 from kubernetes import client
 
-from kubescript import app, config, types
-from kubescript.changes import approval, planner, planning, recovery
+from kubescript import app, config, errors, types
+from kubescript.changes import approval, planner, planning, recovery, requests
 from kubescript.changes.store import record
+from kubescript.changes.view import plain
 from kubescript.changes.writer import WritableAccess
 from kubescript.cluster import connections
+from kubescript.request import request
 from kubescript_safety.controlplane import audit
-from kubescript_sandbox.host import spawner
+from kubescript_sandbox.host import cancellation, spawner
+from security_tests import benches
 from tests.kit import kill_points, rollouts
 from tests.kit.controlplane import logged
+from tests.kit.listener import Listener
 
 pytestmark = [pytest.mark.promise("P-19"), pytest.mark.timeout(600)]
 
 SEND_S: Final = 0.5
 """How long after its mark a server may send a request; another server takes a plan over at once."""
+HOOK_S: Final = 3
+"""How long a webhook holds a write up."""
 WRITES: Final = {
     "create": 'k8s.coreV1().create_namespaced_config_map(NAMESPACE, {"metadata": {"name": "new-N"}, "data": {"a": "2"}})\n',
     "apply": 'k8s.apply({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "born-N", "namespace": NAMESPACE}, "data": {"a": "2"}})\n',
@@ -105,6 +113,21 @@ class Place:
         with mock.patch.object(connections.Exchange, "check_sending", checked):
             yield
 
+    def data(self) -> dict[str, Any]:
+        """What all objects hold."""
+        listed = self.core.list_namespaced_config_map(self.namespace).items
+        return {each.metadata.name: each.data for each in listed}
+
+    def send(self, call: request.Request) -> int:
+        """The status that answers a request; 0 if the API server hangs up."""
+        cluster = self.application.operator.contexts.default.cluster
+        try:
+            answer = cluster.perform(call, 60, cancellation.Cancellation())
+        except errors.ClusterError:
+            return 0
+        answer.close()
+        return answer.status
+
     def writes(self) -> list[audit.Event]:
         """What kubescript has sent in earnest."""
         return self.cluster.writes(rollouts.USER, self.namespace)
@@ -127,9 +150,9 @@ class Case:
         assert ended.state == ("stopped" if how == "stopped" else "applied"), ended.text
         if how == "taken back":
             self.take_back()
-        if how == "made anew":
-            for name in self.names:
-                self.place.core.delete_namespaced_config_map(name, self.place.namespace)
+        for name in self.names if how in {"deleted", "made anew"} else ():
+            self.place.core.delete_namespaced_config_map(name, self.place.namespace)
+            if how == "made anew":
                 self.place.make(name, THEIRS)
 
     def take_back(self) -> None:
@@ -141,8 +164,7 @@ class Case:
 
     def found(self) -> tuple[Any, ...]:
         """What there is now."""
-        listed = self.place.core.list_namespaced_config_map(self.place.namespace).items
-        data = {each.metadata.name: each.data for each in listed}
+        data = self.place.data()
         return tuple(data.get(name) for name in self.names)
 
     def record(self) -> record.Record:
@@ -175,6 +197,7 @@ ENDS: Final = {
     ("create", "applied"): NEW,
     ("create", "stopped"): None,
     ("create", "taken back"): None,
+    ("create", "deleted"): None,
     ("create", "made anew"): THEIRS,
     ("patch", "applied"): NEW,
     ("patch", "stopped"): OLD,
@@ -237,6 +260,87 @@ def test_an_object_that_goes_at_the_last_moment_is_not_made_again(place: Place) 
     following = place.approved("apply")
     following.end("applied")
     assert following.found() == (NEW,)
+
+
+def test_a_plan_that_no_other_server_has_taken_over_goes_on(place: Place) -> None:
+    """The server that was stopped says that its step was not sent; the next look at the plan applies it."""
+    case = place.approved("create", "patch")
+    place.servers.stop(case.plan, "bytes 1", SEND_S)
+    time.sleep(2 * SEND_S)
+    error = place.servers.resume(case.plan).error
+    assert error.startswith("cluster.late") and "0 of 2 changes were made; this one was not sent: create" in error
+    assert [step.state for step in case.record().steps] == ["not sent", "waiting"]
+    assert "[✗] not sent: this server was stopped" in plain.text(case.record()) and case.found() == (None, OLD)
+    place.servers.recover()
+    assert case.record().state == "applied" and case.found() == (NEW, NEW)
+
+
+def test_an_api_server_gives_up_in_time_on_what_was_sent(place: Place) -> None:
+    """A webhook holds each kind of write up, and then lets it pass: nothing is written any more."""
+    slow, core = Listener(lambda sock: time.sleep(HOOK_S)), place.core
+    hooks: Any = client.AdmissionregistrationV1Api(core.api_client)
+    for name in ("patched", "applied-again", "replaced", "removed"):
+        place.make(name, OLD)
+    before = place.data()
+    hooks.create_validating_webhook_configuration(_webhook(place.namespace, slow.port))
+    try:
+        calls = [requests.bound(call, 1) for call in _slow_writes(place.namespace)]
+        # The API server takes a second or two to hear of the webhook.
+        benches.until(lambda: place.send(requests.dry_run(calls[1])) == 504, 60)
+        with futures.ThreadPoolExecutor(5) as threads:
+            statuses = list(threads.map(place.send, calls))
+        assert set(statuses) <= {0, 504}, statuses
+        time.sleep(HOOK_S)
+    finally:
+        hooks.delete_validating_webhook_configuration(place.namespace)
+        slow.close()
+    assert place.data() == before
+    following = place.approved("patch")
+    following.end("applied")
+
+
+def _webhook(namespace: str, port: int) -> dict[str, Any]:
+    """A webhook for ConfigMaps of a namespace, which may fail."""
+    rule = {"apiGroups": [""], "apiVersions": ["v1"], "operations": ["*"], "resources": ["configmaps"]}
+    hook = {
+        "name": "slow.example.com",
+        "clientConfig": {"url": f"https://127.0.0.1:{port}/"},
+        "rules": [rule],
+        "failurePolicy": "Ignore",
+        "timeoutSeconds": HOOK_S,
+        "sideEffects": "None",
+        "admissionReviewVersions": ["v1"],
+        "namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": namespace}},
+    }
+    return {"metadata": {"name": namespace}, "webhooks": [hook]}
+
+
+def _slow_writes(namespace: str) -> Iterator[request.Request]:
+    """One write of each kind."""
+    path = f"/api/v1/namespaces/{namespace}/configmaps"
+    writes = (
+        ("POST", "", "application/json", {"metadata": {"name": "created"}}),
+        ("PATCH", "/patched", "application/merge-patch+json", {"data": NEW}),
+        (
+            "PATCH",
+            "/applied-again",
+            "application/apply-patch+yaml",
+            {"apiVersion": "v1", "kind": "ConfigMap", "data": NEW},
+        ),
+        ("PUT", "/replaced", "application/json", {"metadata": {"name": "replaced"}, "data": NEW}),
+        ("DELETE", "/removed", "application/json", {"apiVersion": "v1", "kind": "DeleteOptions"}),
+    )
+    for method, name, media, body in writes:
+        query = (("fieldManager", "us"), ("force", "true")) if "apply" in media else ()
+        yield request.Request(
+            method=method,
+            path=path + name,
+            query=query,
+            verb=method.lower(),
+            is_resource=True,
+            body=json.dumps(body).encode(),
+            content_type=media,
+        )
 
 
 LATER: Final = {"mark 2": "mark 6", "send 1": "send 2", "bytes 1": "bytes 3", "mark 3": "mark 7"}

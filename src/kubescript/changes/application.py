@@ -131,6 +131,8 @@ class Applier:
         except errors.KubescriptError as error:
             if error.code in _LOST or self._is_closing():
                 text = f"{error.message}; {work.story()}"
+                if error.code == "cluster.late":
+                    text += "; a server goes on with it in a minute, and so does `kubescript approve`"
                 raise errors.PlanLost(text, code=error.code, remedy=error.remedy) from None
             return work.end("stopped", f"{error.code}: {error.message}; {work.story()}", on_end)
         return work.end("applied", work.story(), on_end)

@@ -30,6 +30,10 @@ MAX_IDLE_S: Final = 80.0
 # A stopped process may continue between two pieces, and the rest then stays unsent.
 _PIECE_BYTES: Final = 64 * 1024
 """How many bytes of a body are sent after one look at the clock."""
+_LEAST_DELIVERY_S: Final = 1.0
+"""How many seconds the kernel tries at least to deliver what was sent."""
+_UNLIMITED: Final = 0
+"""For the kernel: its own limit, of about 15 minutes."""
 # Holds the exchange that this thread performs, because urllib3 cannot pass it on to a connection.
 _thread = threading.local()
 
@@ -64,6 +68,11 @@ class Exchange:
         left = self.deadline - time.monotonic()
         # urllib3 treats a timeout of zero as an error.
         return max(0.001, left)
+
+    @property
+    def seconds_to_send(self) -> float:
+        """Seconds until it is too late to send; infinite if it never is."""
+        return self._send_by - timers.uptime()
 
     def abort(self, reason: str) -> None:
         """Ends any read or write of this call now. The first reason is kept."""
@@ -123,6 +132,14 @@ class _DuplicateSocket:
         with self._lock, contextlib.suppress(OSError):
             if self.owner is exchange:
                 self._sock.shutdown(socket.SHUT_RDWR)
+
+    def limit_delivery(self, seconds: float) -> None:
+        """Has the kernel drop what it cannot deliver in this time, but in no less than a second."""
+        # Attack: the network fails at this moment, and when it works again after minutes, the kernel sends the request
+        # once more, although this program has given up on it.
+        milliseconds = _UNLIMITED if seconds == math.inf else int(1000 * max(_LEAST_DELIVERY_S, seconds))
+        with self._lock:
+            self._sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, milliseconds)
 
     def close(self) -> None:
         """Closes the duplicate; the connection's own descriptor stays open."""
@@ -249,6 +266,8 @@ class _AbortableConnection(HTTPConnection):
         for start in range(0, len(data), _PIECE_BYTES):
             if exchange is not None:
                 exchange.check_sending()
+                if self._duplicate is not None:
+                    self._duplicate.limit_delivery(exchange.seconds_to_send)
             super().send(data[start : start + _PIECE_BYTES])
 
     def close(self) -> None:

@@ -22,6 +22,7 @@ pytestmark = [pytest.mark.cluster, pytest.mark.promise("P-19"), pytest.mark.time
 
 NAMESPACE: Final = f"workloads-{secrets.token_hex(3)}"
 RBAC: Final = "rbac.authorization.k8s.io"
+TOKEN: Final = "ghp_" + "Xk29fQ7mZt4LwV8sYb1NcR6hJd3PgA5eUoBi"
 READS: Final = "deployments,deployments/scale,horizontalpodautoscalers"
 """What the user may read who may read no Services."""
 
@@ -132,6 +133,31 @@ def test_services_that_may_not_be_read_are_a_finding(
         (step,) = few.steps(relabel("web"))
     (text,) = found(step, "writes.endpoints")
     assert "services could not be read" in text
+
+
+def test_masked_labels_do_not_hide_an_outage(plane: ControlPlane, plans: planned.Plans) -> None:
+    """A pod and a Service with a label like a token: what is masked is counted by the API server, or said."""
+    writer = Writer(plane.kubeconfig)
+    labels = {f"l{number}": "on" for number in range(6)}
+    made = app_objects.workload(NAMESPACE, "Deployment", "labelled")
+    made["spec"]["template"]["metadata"]["labels"] |= labels
+    pod = app_objects.pod(NAMESPACE, "labelled-0", "labelled")
+    pod["metadata"]["labels"] |= labels | {"token": TOKEN}
+    services = [app_objects.service(NAMESPACE, name, "") for name in labels]
+    for each, label in zip(services, labels, strict=True):
+        each["spec"]["selector"] = {label: "on"}
+    masked = app_objects.service(NAMESPACE, "masked", TOKEN)
+    try:
+        for each in (made, pod, *services, masked):
+            writer.create(each)
+        (step,) = plans.steps("k8s.scale('deployments/labelled', 0, namespace=NAMESPACE)")
+    finally:
+        for each in (masked, *services, pod, made):
+            writer.delete(each, now=True)
+    messages = found(step, "writes.endpoints")
+    assert "services whose selector is masked were not counted: 1" in messages
+    for name in labels:
+        assert f"no endpoint is left: endpoints of services/{name}: 1 → 0" in messages
 
 
 def test_the_approver_reads_the_effect_before_the_fields(plans: planned.Plans) -> None:

@@ -158,6 +158,17 @@ def test_pods_that_leave_a_service_by_their_labels_are_told(plans: planned.Plans
     assert step.effects == ("endpoints of services/colour: 2 → 1",)
 
 
+def test_two_changes_of_one_workload_count_together(plans: planned.Plans) -> None:
+    """One sets the number of its pods, another their labels."""
+    template = {"metadata": {"labels": {"app": "blue", "tier": "a"}}}
+    scaled, labelled = plans.steps(
+        "k8s.scale('deployments/blue', 5, namespace=NAMESPACE)\n"
+        f"k8s.appsV1().patch_namespaced_deployment('blue', NAMESPACE, {{'spec': {{'template': {template!r}}}}})\n1"
+    )
+    line = "endpoints of services/colour: 2 → 5"
+    assert line in scaled.effects and line in labelled.effects
+
+
 IMAGES = """
 k8s.set_image("deployments/web", namespace=NAMESPACE, web="web:3")
 k8s.set_image("deployments/once", namespace=NAMESPACE, once="other:1")

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Final, NamedTuple, Self
 
 import msgspec
 
 from kubescript.wire import inspection
 
-__all__ = ["Change"]
+__all__ = ["Change", "merge"]
 
 _WORKLOADS: Final = frozenset({"daemonsets", "deployments", "replicasets", "statefulsets"})
 
@@ -72,6 +73,29 @@ class Change(NamedTuple):
     def counts(self) -> tuple[int, int]:
         """How many pods the object should have before the change, and after it."""
         return _count(self.before, is_pod=self.is_pod), _count(self.after, is_pod=self.is_pod)
+
+
+def merge(changes: Sequence[Change]) -> list[Change]:
+    """Returns one change for each object: all of its changes together."""
+    merged: dict[tuple[str, str, str], Change] = {}
+    for each in changes:
+        key = each.group, each.resource, each.name
+        so_far = merged.get(key)
+        if so_far is None:
+            merged[key] = each
+        else:
+            merged[key] = so_far._replace(after=_merge_pods(so_far.after, each), removes=each.removes)
+    return list(merged.values())
+
+
+def _merge_pods(so_far: inspection.Pods | None, change: Change) -> inspection.Pods | None:
+    """Returns what an object says about pods after one more change. All changes start from the same object."""
+    before, after = change.before, change.after
+    if so_far is None or before is None or after is None:
+        return after
+    fields = after.__struct_fields__
+    new = {field: getattr(after, field) for field in fields if getattr(after, field) != getattr(before, field)}
+    return msgspec.structs.replace(so_far, **new)
 
 
 def _pods(given: dict[str, Any] | None) -> inspection.Pods | None:

@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 
 from kubescript.guest.kubectl.describe import subject
 from kubescript.guest.kubectl.rows import cells
-from kubescript.guest.plans import changed, endpoints, reads
+from kubescript.guest.plans import changed, endpoints, pod_lists, reads
 from kubescript.guest.sdk.values import exceptions
 from kubescript.wire import inspection
 
@@ -19,8 +19,6 @@ __all__ = ["Effect", "Namespace"]
 
 _MAX_SERVICES: Final = 40
 """How many Services of a namespace are counted."""
-_LABEL: Final = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.")
-"""The characters of a label's value. A masked one has others."""
 
 
 class Effect(NamedTuple):
@@ -52,10 +50,12 @@ class Namespace:
     def __init__(self, look: reads.Reads, namespace: str, changes: Sequence[changed.Change]) -> None:
         self._look = look
         self._namespace = namespace
-        self._workloads = [each for each in changes if each.is_workload and not each.orphans]
-        self._services = {each.name: each for each in changes if each.is_service}
+        self._pods = pod_lists.PodLists(look, namespace)
+        self._workloads = changed.merge([each for each in changes if each.is_workload and not each.orphans])
+        self._services = {each.name: each for each in changed.merge([each for each in changes if each.is_service])}
         self._is_wanted = any(_moves(each) and not each.removes for each in changes)
         self._pairs: list[_Pair] = []
+        self._counted: list[changed.Change] = []
         self._problems: list[str] = []
         if self._is_wanted:
             look.want("services", namespace)
@@ -72,17 +72,19 @@ class Namespace:
         if len(listed) >= reads.LIMIT:
             self._problems.append(f"only the first {reads.LIMIT} services were looked at")
         self._find_pairs(endpoints.read_services(listed))
+        queries = []
         for pair in self._pairs:
-            for service in (pair.before, pair.after):
-                if service is not None:
-                    self._look.want("pods", self._namespace, service.query)
-        for each in self._workloads:
-            if each.before is not None and each.before.selector and self._is_counted(each):
-                self._look.want("pods", self._namespace, each.before.selector)
+            queries += [service.query for service in (pair.before, pair.after) if service is not None]
+        self._counted = [each for each in self._workloads if any(_is_concerned(pair, each) for pair in self._pairs)]
+        self._pods.want([*queries, *filter(None, map(_own_selector, self._counted))])
+
+    def settle(self) -> None:
+        """Asks for what is missing once the pods are read."""
+        self._pods.settle()
 
     def _find_pairs(self, services: Sequence[endpoints.Service]) -> None:
         """Finds the Services that the changes concern."""
-        readable = [each for each in services if _LABEL.issuperset("".join(each.selector.values()))]
+        readable = [each for each in services if pod_lists.LABEL.issuperset("".join(each.selector.values()))]
         masked = len(services) - len(readable)
         if masked:
             self._problems.append(f"services whose selector is masked were not counted: {masked}")
@@ -139,7 +141,7 @@ class Namespace:
             return 0
         own: set[str] = set()
         count = 0
-        for each in self._workloads:
+        for each in self._counted:
             own |= self._list_own(each)
             count += sum(pods for labels, pods in _list_new_pods(each) if service.selects(labels))
         return count + len(self._list_endpoints(service) - own)
@@ -148,20 +150,17 @@ class Namespace:
         """Returns the names of the pods that belong to a changed object now. Raises ApiException."""
         if change.is_pod:
             return {change.name}
-        if change.before is None or not change.before.selector or not self._is_counted(change):
-            return set()
-        return set(map(cells.name, self._look.get("pods", self._namespace, change.before.selector)))
-
-    def _is_counted(self, change: changed.Change) -> bool:
-        """Says whether the pods of a changed object may be endpoints of a Service that is counted."""
-        return any(_is_concerned(pair, change) for pair in self._pairs)
+        selector = _own_selector(change)
+        return set(map(cells.name, self._pods.get(selector))) if selector else set()
 
     def _list_endpoints(self, service: endpoints.Service) -> set[str]:
         """Returns the names of the pods that are ready endpoints of a Service now. Raises ApiException."""
-        pods = self._look.get("pods", self._namespace, service.query)
-        if len(pods) >= reads.LIMIT:
-            raise exceptions.ApiException(reason=f"it selects {reads.LIMIT} pods or more")
-        return {cells.name(pod) for pod in pods if endpoints.is_endpoint(pod, service)}
+        return {cells.name(pod) for pod in self._pods.get(service.query) if endpoints.is_endpoint(pod, service)}
+
+
+def _own_selector(change: changed.Change) -> str:
+    """Returns the selector of the pods that belong to an object before its change; an empty string if there is none."""
+    return "" if change.is_pod or change.before is None else change.before.selector
 
 
 def _moves(change: changed.Change) -> bool:

@@ -35,6 +35,9 @@ def add_effects(k8s: client.K8s, given: Sequence[Json], answers: Sequence[Json])
     for namespace in services.values():
         namespace.select()
     look.fetch()
+    for namespace in services.values():
+        namespace.settle()
+    look.fetch()
     for change, answer in zip(changes, answers, strict=True):
         _add_endpoints(services[change.namespace], change, answer)
         _add_scaling(look, change, answer)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import secrets
 import unicodedata
@@ -11,7 +12,7 @@ from typing import Any, Final
 import pytest
 
 from kubescript.changes import plan
-from kubescript.changes.store import record
+from kubescript.changes.store import record, store
 from kubescript.changes.view import plain, view
 from kubescript.wire import inspection
 from tests.kit import approval_page, people, terminals
@@ -179,6 +180,23 @@ def test_a_script_prints_no_plan_before_the_true_one(flags: list[str], tmp_path:
     assert "To take it back: kubescript plans undo p-" in after.partition(FORGED)[0]
 
 
+@pytest.mark.promise("V-03")
+def test_no_name_of_a_client_is_a_line_of_the_list(tmp_path: Path) -> None:
+    """A person copies commands from it. They stand behind plans that wait, without any flag being given."""
+    forged = "    to decide: kubescript approve p-0; rm -rf /"
+    author = plan.Author("", "s", "a\n" + forged + "\N{HANGUL SYLLABLE HAN}" * 40 + forged)
+    made = approval_page.plan_of(approval_page.step(), author=author, flags=" --config /k.toml")
+    environment = people.environment(tmp_path)
+    folder = tmp_path / "state" / "kubescript"
+    folder.mkdir(mode=0o700, parents=True)
+    with contextlib.closing(store.Store(str(folder / "plans.db"))) as kept:
+        kept.add(made)
+    code, screen = people.typed(["plans", "list"], environment)
+    assert code == 0 and "\\n    to decide: kubescript approve p-0" in screen.replace("\r\n      ", "")
+    offered = [line for line in screen_of(screen.replace("\r", ""), 80) if line.startswith("    to decide: ")]
+    assert offered == [f"    to decide: kubescript approve {made.id} --config /k.toml"[:80]]
+
+
 @pytest.mark.cluster
 @pytest.mark.promise("V-03")
 def test_a_terminal_that_would_break_the_lines_is_refused(flags: list[str], tmp_path: Path) -> None:
@@ -236,9 +254,8 @@ def test_an_apply_by_force_tells_from_whom_it_takes_what(writer: Writer, flags: 
     assert refused.is_error
     first, second, created = (question.message for question in person.questions)
     for text in (first, second):
-        assert (
-            "warning writes.force: takes " in text
-            and " from the manager fixture: spec.ports[port=443].targetPort" in text
-        )
         assert f"  1. Change Service taken in namespace {NAMESPACE}\n" in text
+        words = " ".join(text.split())
+        assert "warning writes.force: takes " in words
+        assert " from the manager fixture: spec.ports[port=443].targetPort" in words
     assert f"  1. Create Service new in namespace {NAMESPACE}\n" in created and "writes.force" not in created

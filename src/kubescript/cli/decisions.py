@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from kubescript.changes import planning
     from kubescript.changes.store import record
 
-__all__ = ["ask_and_apply", "check_person", "flags_for", "planning_of", "settle", "text"]
+__all__ = ["ask_and_apply", "check_person", "flags_for", "planning_of", "settle", "text", "width"]
 
 _FAILED: Final = 1
 _WIDEST: Final = 140
@@ -91,7 +91,7 @@ def text(found: record.Record) -> str:
     """Returns a plan as text for the terminal."""
     from kubescript.changes.view import plain
 
-    return plain.text(found, min(_WIDEST, _width()))
+    return plain.text(found, width())
 
 
 def check_person() -> None:
@@ -104,23 +104,24 @@ def _is_person() -> bool:
     return sys.stdin.isatty() and sys.stdout.isatty()
 
 
-def _width() -> int:
-    """Returns the number of the terminal's columns."""
+def width() -> int:
+    """Returns the number of the terminal's columns, and at most as many as a person likes to read in a line."""
     # COLUMNS is not read. Attack: it names more columns than there are, and the terminal breaks the lines of a plan.
     try:
-        return os.get_terminal_size(sys.stdout.fileno()).columns or _USUAL_WIDTH
+        columns = os.get_terminal_size(sys.stdout.fileno()).columns
     except OSError:
         return _USUAL_WIDTH
+    return min(_WIDEST, columns or _USUAL_WIDTH)
 
 
-def _check_width() -> None:
+def _checkwidth() -> None:
     """Raises ClickException if the terminal would break the lines of a plan."""
     from kubescript.changes.view import plain
 
-    width = _width()
-    if width < plain.LEAST_WIDTH:
+    columns = width()
+    if columns < plain.LEAST_WIDTH:
         raise click.ClickException(
-            f"a plan cannot be read in {width} columns: make the terminal {plain.LEAST_WIDTH} columns wide or wider"
+            f"a plan cannot be read in {columns} columns: make the terminal {plain.LEAST_WIDTH} columns wide or wider"
         )
 
 
@@ -134,7 +135,7 @@ def _ask(found: record.Record) -> record.Decision:
 
     # No flag answers the question. Attack: a model with a shell approves its own plan by `yes | kubescript approve`.
     check_person()
-    _check_width()
+    _checkwidth()
     overrides = _list_overrides(found)
     # What was typed before the question is no answer to it.
     termios.tcflush(sys.stdin.fileno(), termios.TCIFLUSH)
@@ -173,7 +174,7 @@ def _list_overrides(found: record.Record) -> tuple[str, ...]:
     if not rules:
         return ()
     # Attack: a long plan scrolls its findings out of view.
-    process.echo(plain.critical(found, min(_WIDEST, _width())))
+    process.echo(plain.critical(found, width()))
     process.echo("Approving overrides these findings, and takes a reason.")
     return tuple(dict.fromkeys(rules))
 

@@ -163,8 +163,8 @@ def _command(name: str, found: record.Record, own: str) -> str:
 
 
 def _line(found: record.Record) -> str:
-    from kubescript.changes.view import model, view
-    from kubescript.output import sanitizing
+    """Returns a plan's entry in the list."""
+    from kubescript.changes.view import model, plain, view
 
     planned = found.plan
     author = planned.author
@@ -174,5 +174,6 @@ def _line(found: record.Record) -> str:
     count = model.count(len(planned.steps), "change")
     client = author.client or author.user
     created = view.moment(planned.created)
+    # Attack: a client's name has a line of its own, with a command that a person copies.
     line = f"{planned.id}  {created}  {found.state:<8}  {count} in {spaces}, by {client}"
-    return sanitizing.clean(line)
+    return plain.line(line, decisions.width())

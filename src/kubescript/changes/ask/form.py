@@ -22,7 +22,9 @@ _MOST: Final = 4_000
 # A plan's rows have more characters than its text, which leaves out unchanged lines of long values.
 _MOST_RAW: Final = 25 * _MOST
 """The maximum number of characters in a plan's rows; for more, no text for a form is composed at all."""
-_WIDTH: Final = 100
+# Attack: a client draws the form in a terminal that breaks longer lines.
+_WIDTH: Final = 80
+"""The maximum number of cells of a line in a client's form."""
 SCHEMA: Final[dict[str, Any]] = {
     "type": "object",
     "properties": {

@@ -8,7 +8,7 @@ from typing import Final
 from kubescript.changes.store import record
 from kubescript.changes.view import characters, folding, model, view
 
-__all__ = ["LEAST_WIDTH", "critical", "text"]
+__all__ = ["LEAST_WIDTH", "critical", "line", "text"]
 
 LEAST_WIDTH: Final = 40
 """The least width of a terminal on which a plan can be read."""
@@ -28,6 +28,11 @@ def critical(entry: record.Record, width: int = 100) -> str:
     """Returns a plan's critical findings, as `text` has them."""
     found = [finding for finding in view.findings(entry.plan) if finding.is_critical]
     return _fold(map(_finding, found), width)
+
+
+def line(words: str, width: int = 100) -> str:
+    """Returns any text as a line, folded as `text` is, with nothing in it that a reader would not see."""
+    return _fold([_add_remarks(characters.show(words))], width)
 
 
 def _fold(lines: Iterable[str], width: int) -> str:

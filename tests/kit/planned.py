@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import anyio
@@ -46,10 +46,12 @@ class Plans:
         """The steps of the plan that a script leaves."""
         return self.of(script).steps
 
-    def apply(self, shown: plan.Plan) -> record.Record:
-        """Approves and applies a plan."""
-        self._approvals.decide(shown.id, record.Decision("somebody", "terminal", True, shown.hash))
-        return self._approvals.apply(shown.id, lambda _done, _count, _text: None)
+    def apply(self, shown: plan.Plan, between: Callable[[int], None] = lambda _done: None) -> record.Record:
+        """Approves and applies a plan, whatever is critical in it. `between` is called before each step, with the
+        number of those that are done."""
+        rules = tuple({finding.rule for finding in shown.critical})
+        self._approvals.decide(shown.id, record.Decision("somebody", "terminal", True, shown.hash, "a test", rules))
+        return self._approvals.apply(shown.id, lambda done, _count, _text: between(done))
 
     def follow(self, ended: record.Record) -> str:
         """What is told of an applied plan's rollouts; empty if nothing is."""

@@ -7,9 +7,10 @@ from __future__ import annotations
 import secrets
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import pytest
+from kubernetes import client, config
 
 from kubescript.changes import plan
 from kubescript.changes.view import plain
@@ -85,6 +86,23 @@ def test_pods_that_a_service_would_take_for_its_own_are_told(plans: planned.Plan
     made["spec"]["template"]["metadata"]["labels"]["shop"] = "open"
     (step,) = plans.steps(f"k8s.appsV1().create_namespaced_deployment(NAMESPACE, {made!r})\n1")
     assert "endpoints of services/front: 2 → 5" in step.effects
+
+
+def test_a_rollout_that_has_become_an_outage_is_not_sent(plane: ControlPlane, plans: planned.Plans) -> None:
+    """Somebody sets Recreate after the approver has read that no pod is unavailable. The second plan says so."""
+    script = "k8s.set_image('deployments/more', namespace=NAMESPACE, more='web:9')"
+    shown = plans.of(script)
+    assert "replaces 3 pods (RollingUpdate, none unavailable meanwhile)" in shown.steps[0].effects
+    load: Any = config.new_client_from_config  # the client leaves it untyped
+    apps: Any = client.AppsV1Api(load(str(plane.kubeconfig)))
+    recreate = {"spec": {"strategy": {"type": "Recreate", "rollingUpdate": None}}}
+    apps.patch_namespaced_deployment("more", NAMESPACE, recreate)
+    ended = plans.apply(shown)
+    outage = "stops all 3 pods before new ones start (Recreate)"
+    assert ended.state == "stopped" and outage in ended.text
+    again = plans.of(script)
+    assert outage in again.steps[0].effects
+    assert plans.apply(again).state == "applied"
 
 
 IMAGES: Final = {

@@ -6,10 +6,8 @@ import threading
 from collections.abc import Mapping
 from typing import Final
 
-import msgspec
-
 from kubescript import errors
-from kubescript.changes import attempt, plan, replacement, requests
+from kubescript.changes import attempt, plan, pods, replacement, requests
 from kubescript.kube import kinds, paths
 from kubescript.request import request
 from kubescript.wire import inspection
@@ -142,7 +140,7 @@ def _step(attempt: attempt.Attempt) -> plan.Step:
         images=before.images,
         new_images=_new_images(changes),
         pods=before.pods,
-        new_pods=_new_pods(call, changes),
+        new_pods=pods.find_new(call.subresource, changes),
         state=before.state,
         warnings=attempt.warnings,
         undo=_undo(call, changes),
@@ -154,19 +152,6 @@ def _new_images(changes: inspection.Changes) -> tuple[str, ...]:
     old = changes.before.images if changes.before is not None else ()
     new = changes.after.images if changes.after is not None else ()
     return tuple(image for image in new if image not in old)
-
-
-def _new_pods(call: request.Request, changes: inspection.Changes) -> inspection.Pods | None:
-    """Returns what an object says about pods after a write."""
-    if changes.after is None:
-        return None
-    if call.subresource != "scale":
-        return changes.after.pods
-    # A scaling is answered with a Scale, which only has the number.
-    if changes.before is None or changes.before.pods is None:
-        return None
-    count = changes.after.replicas or 0
-    return msgspec.structs.replace(changes.before.pods, count=count)
 
 
 def _undo(call: request.Request, changes: inspection.Changes) -> plan.Request | None:

@@ -93,9 +93,8 @@ class Assessor:
         """Returns the steps with the findings of the rules, their effects, and the findings on these."""
         judged = self.judge(steps)
         told = []
-        for step, needed in zip(judged, needs.describe(steps), strict=True):
-            known = (*pods.describe(step), *needed)
-            told.append(msgspec.structs.replace(step, effects=known))
+        for step, own, needed in zip(judged, pods.describe(steps), needs.describe(steps), strict=True):
+            told.append(msgspec.structs.replace(step, effects=own + needed))
         return self.look(told, operation)
 
     def judge(self, steps: Sequence[plan.Step]) -> tuple[plan.Step, ...]:

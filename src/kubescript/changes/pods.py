@@ -5,14 +5,16 @@ Everything is known from the dry runs, so nothing is read for it. The lines have
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
-from kubescript.changes import plan
-from kubescript.kube import field_paths, images
-from kubescript.wire import inspection
+import msgspec
 
-__all__ = ["affects_others", "describe"]
+from kubescript.changes import plan
+from kubescript.kube import field_paths, images, paths
+from kubescript.wire import inspection, pods
+
+__all__ = ["affects_others", "describe", "find_difference", "find_new"]
 
 _TEMPLATES: Final = {"cronjobs": "spec.jobTemplate"}
 """Where a kind has its pod template, if it is not `spec.template`."""
@@ -21,14 +23,36 @@ _NONE: Final = frozenset({"jobs", "pods", "services"})
 """Kinds whose changes replace no pods, which is not worth saying."""
 
 
-def describe(step: plan.Step) -> tuple[str, ...]:
-    """Returns a line for everything that a step does to the pods of its object."""
-    after = step.new_pods
-    if after is None or step.resource in _NONE:
-        return ()
-    if step.precondition is None:
-        return tuple(_describe_creation(step, after))
-    return tuple(_describe_change(step, after)) or ("no pod is replaced",)
+def describe(steps: Sequence[plan.Step]) -> list[tuple[str, ...]]:
+    """Returns for each step a line for everything that it does to the pods of its object, once all steps are done."""
+    whole: dict[paths.Key, inspection.Pods | None] = {}
+    for step in steps:
+        whole[step.key] = pods.combine(whole.get(step.key), step.pods, step.new_pods)
+    return [_describe(step, whole[step.key]) for step in steps]
+
+
+def find_new(subresource: str, changes: inspection.Changes) -> inspection.Pods | None:
+    """Returns what an object says about pods after a write of it or its subresource."""
+    if changes.after is None:
+        return None
+    if subresource != "scale":
+        return changes.after.pods
+    # A scaling is answered with a Scale, which only has the number.
+    if changes.before is None or changes.before.pods is None:
+        return None
+    count = changes.after.replicas or 0
+    return msgspec.structs.replace(changes.before.pods, count=count)
+
+
+def find_difference(shown: plan.Step, now: plan.Step) -> str:
+    """Returns the line that says how a step now replaces pods, if that is another way than was shown; otherwise an
+    empty string. How many they are changes by itself."""
+    before, after = shown.new_pods, now.new_pods
+    if before is None or after is None or not _changes_template(now):
+        return ""
+    if (before.strategy, before.paused) == (after.strategy, after.paused):
+        return ""
+    return _describe_replacement(now, after)
 
 
 def affects_others(step: plan.Step) -> bool:
@@ -48,15 +72,24 @@ def affects_others(step: plan.Step) -> bool:
     return _reach(step.pods) != _reach(after)
 
 
-def _reach(pods: inspection.Pods) -> tuple[object, ...]:
+def _reach(said: inspection.Pods) -> tuple[object, ...]:
     """Returns what decides which endpoints Services have."""
-    return pods.count, pods.labels, pods.selector, pods.takes_unready
+    return said.count, said.labels, said.selector, said.takes_unready
 
 
 def _changes_template(step: plan.Step) -> bool:
     """Says whether a step changes the template of its object's pods."""
     template = _TEMPLATES.get(step.resource, "spec.template")
     return any(field_paths.covers(template, row.path) for row in step.rows)
+
+
+def _describe(step: plan.Step, whole: inspection.Pods | None) -> tuple[str, ...]:
+    """Returns the lines of a step; `whole` is what its object says after all steps."""
+    if step.new_pods is None or whole is None or step.resource in _NONE:
+        return ()
+    if step.precondition is None:
+        return tuple(_describe_creation(step, step.new_pods))
+    return tuple(_describe_change(step, step.new_pods, whole)) or ("no pod is replaced",)
 
 
 def _describe_creation(step: plan.Step, after: inspection.Pods) -> Iterator[str]:
@@ -66,10 +99,10 @@ def _describe_creation(step: plan.Step, after: inspection.Pods) -> Iterator[str]
         yield f"starts {_pods(after.count)}"
 
 
-def _describe_change(step: plan.Step, after: inspection.Pods) -> Iterator[str]:
+def _describe_change(step: plan.Step, after: inspection.Pods, whole: inspection.Pods) -> Iterator[str]:
     before = step.pods or after
     if _changes_template(step):
-        yield _describe_replacement(step, after)
+        yield _describe_replacement(step, whole)
     elif _goes_on(before, after):
         yield "replaces the pods that still have an earlier template"
     # The nodes decide how many pods a DaemonSet has.

@@ -14,7 +14,7 @@ import msgspec
 
 from kubescript import errors
 from kubescript.broker import operation
-from kubescript.changes import attempt, impact, plan
+from kubescript.changes import attempt, impact, plan, pods
 
 __all__ = ["Reassessment"]
 
@@ -45,7 +45,14 @@ class Reassessment:
         if tried.changes.before is None:
             return
         before = tried.changes.before
-        found = msgspec.structs.replace(step, labels=before.labels, images=before.images, state=before.state)
+        found = msgspec.structs.replace(
+            step,
+            labels=before.labels,
+            images=before.images,
+            state=before.state,
+            pods=before.pods,
+            new_pods=pods.find_new(step.subresource, tried.changes),
+        )
         # The rules judge nothing else than the steps, so equal steps need no second judgement.
         if found == step:
             return
@@ -58,6 +65,8 @@ class Reassessment:
         """Looks at the whole plan, before anything of it is sent. Raises PlanError if a step now has effects, or
         findings on these, that were not shown. Raises KubescriptError if the cluster cannot be looked at."""
         self._counts_until = time.monotonic() + _FRESH_S
+        for shown, now in zip(self._shown, self._now, strict=True):
+            _check_replacement(shown, now)
         self._look(range(len(self._shown)))
 
     def look_before(self, index: int) -> None:
@@ -76,6 +85,13 @@ class Reassessment:
             _check(self._shown[index], now)
 
 
+def _check_replacement(shown: plan.Step, now: plan.Step) -> None:
+    """Raises PlanError if a step replaces pods in another way than was shown."""
+    difference = pods.find_difference(shown, now)
+    if difference:
+        raise _differs(shown, difference)
+
+
 def _check(shown: plan.Step, now: plan.Step) -> None:
     """Raises PlanError if a step has a finding or an effect that was not shown."""
     differences = [*_list_new_findings(shown, now), *_list_new_effects(shown, now)]
@@ -84,7 +100,11 @@ def _check(shown: plan.Step, now: plan.Step) -> None:
     listed = "; ".join(differences[:_SHOWN])
     if len(differences) > _SHOWN:
         listed += f"; and {len(differences) - _SHOWN} more"
-    raise errors.PlanError(
+    raise _differs(shown, listed)
+
+
+def _differs(shown: plan.Step, listed: str) -> errors.PlanError:
+    return errors.PlanError(
         f"{shown.what}: it now means more than was shown: {listed}",
         code="plan.changed",
         remedy="run the script again, and read the new plan",

@@ -169,6 +169,17 @@ def test_two_changes_of_one_workload_count_together(plans: planned.Plans) -> Non
     assert line in scaled.effects and line in labelled.effects
 
 
+def test_a_strategy_of_the_same_plan_counts(plans: planned.Plans) -> None:
+    """Its own step replaces nothing; the other one is told as it will be."""
+    strategy = {"spec": {"strategy": {"type": "Recreate", "rollingUpdate": None}}}
+    changed, replaced = plans.steps(
+        f"k8s.appsV1().patch_namespaced_deployment('green', NAMESPACE, {strategy!r})\n"
+        "k8s.set_image('deployments/green', namespace=NAMESPACE, green='web:2')"
+    )
+    assert changed.effects == ("no pod is replaced",)
+    assert replaced.effects == ("stops all 3 pods before new ones start (Recreate)",)
+
+
 IMAGES = """
 k8s.set_image("deployments/web", namespace=NAMESPACE, web="web:3")
 k8s.set_image("deployments/once", namespace=NAMESPACE, once="other:1")

@@ -7,7 +7,7 @@ from typing import Any, Final, NamedTuple, Self
 
 import msgspec
 
-from kubescript.wire import inspection
+from kubescript.wire import inspection, pods
 
 __all__ = ["Change", "merge"]
 
@@ -84,25 +84,16 @@ def merge(changes: Sequence[Change]) -> list[Change]:
         if so_far is None:
             merged[key] = each
         else:
-            merged[key] = so_far._replace(after=_merge_pods(so_far.after, each), removes=each.removes)
+            after = pods.combine(so_far.after, each.before, each.after)
+            merged[key] = so_far._replace(after=after, removes=each.removes)
     return list(merged.values())
-
-
-def _merge_pods(so_far: inspection.Pods | None, change: Change) -> inspection.Pods | None:
-    """Returns what an object says about pods after one more change. All changes start from the same object."""
-    before, after = change.before, change.after
-    if so_far is None or before is None or after is None:
-        return after
-    fields = after.__struct_fields__
-    new = {field: getattr(after, field) for field in fields if getattr(after, field) != getattr(before, field)}
-    return msgspec.structs.replace(so_far, **new)
 
 
 def _pods(given: dict[str, Any] | None) -> inspection.Pods | None:
     return None if given is None else msgspec.convert(given, inspection.Pods)
 
 
-def _count(pods: inspection.Pods | None, *, is_pod: bool) -> int:
-    if pods is None:
+def _count(said: inspection.Pods | None, *, is_pod: bool) -> int:
+    if said is None:
         return 0
-    return 1 if is_pod else pods.count or 0
+    return 1 if is_pod else said.count or 0

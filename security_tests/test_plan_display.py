@@ -10,12 +10,13 @@ from pathlib import Path
 from typing import Any, Final
 
 import pytest
+from kubernetes import client, config
 
 from kubescript.changes import plan
 from kubescript.changes.store import record, store
 from kubescript.changes.view import plain, view
 from kubescript.wire import inspection
-from tests.kit import approval_page, people, terminals
+from tests.kit import approval_page, clients, people, terminals
 from tests.kit.controlplane import shared
 from tests.kit.controlplane.writer import Writer
 
@@ -141,17 +142,22 @@ def test_an_apply_that_makes_an_object_says_so(exists: bool, verb: str) -> None:
 
 
 @pytest.fixture(scope="module")
-def writer(run_folder: Path, run_process: int) -> Writer:
-    """Writes to a cluster in which there is nothing, in a namespace of its own."""
-    plane = shared.attach("scratch", run_folder, run_process)
-    opened = Writer(plane.kubeconfig)
+def kubeconfig(run_folder: Path, run_process: int) -> Path:
+    """That of a cluster in which there is nothing."""
+    return shared.attach("scratch", run_folder, run_process).kubeconfig
+
+
+@pytest.fixture(scope="module")
+def writer(kubeconfig: Path) -> Writer:
+    """Writes in a namespace of its own."""
+    opened = Writer(kubeconfig)
     opened.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}})
     return opened
 
 
 @pytest.fixture
-def flags(writer: Writer, run_folder: Path, run_process: int, tmp_path: Path) -> list[str]:
-    return people.flags(tmp_path, shared.attach("scratch", run_folder, run_process).kubeconfig)
+def flags(writer: Writer, kubeconfig: Path, tmp_path: Path) -> list[str]:
+    return people.flags(tmp_path, kubeconfig)
 
 
 def creation(name: str, result: str = "", **data: str) -> str:
@@ -259,3 +265,30 @@ def test_an_apply_by_force_tells_from_whom_it_takes_what(writer: Writer, flags: 
         assert "warning writes.force: takes " in words
         assert " from the manager fixture: spec.ports[port=443].targetPort" in words
     assert f"  1. Create Service new in namespace {NAMESPACE}\n" in created and "writes.force" not in created
+
+
+@pytest.mark.cluster
+@pytest.mark.promise("P-19")
+def test_an_apply_takes_nothing_from_a_manager_that_was_not_shown(
+    writer: Writer, kubeconfig: Path, flags: list[str], tmp_path: Path
+) -> None:
+    """Whoever comes to manage a field between the question and the answer, with the value that it has already."""
+    place = {"name": "late", "namespace": NAMESPACE}
+    writer.create({"apiVersion": "v1", "kind": "ConfigMap", "metadata": place, "data": {"a": "1"}})
+    load: Any = config.new_client_from_config  # the client leaves it untyped
+    core: Any = client.CoreV1Api(load(str(kubeconfig)))
+    wanted = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": place, "data": {"a": "2"}}
+
+    def manage(_question: people.Question) -> None:
+        core.patch_namespaced_config_map(
+            "late", NAMESPACE, wanted | {"data": {"a": "1"}}, field_manager="stranger",
+            _content_type="application/apply-patch+yaml",
+        )  # fmt: skip
+
+    person = people.Client(meanwhile=manage)
+    with people.talk(flags, people.environment(tmp_path), person) as talk:
+        said = clients.whole(talk.ask(f"k8s.apply({wanted!r}, force=True)"))
+        assert "stopped; 0 of 1" in said and "takes 1 field from the manager stranger: data.a" in said
+        person.meanwhile = lambda _question: None
+        assert "applied; 1 of 1" in clients.whole(talk.ask(f"k8s.apply({wanted!r}, force=True)"))
+    assert core.read_namespaced_config_map("late", NAMESPACE).data == {"a": "2"}

@@ -303,6 +303,7 @@ class _Work:
         if isinstance(tried, attempt.Sent):
             raise self._mark_refused(index, step, tried, "failed")
         _check_same(step, tried.changes)
+        _check_notices(step, tried)
         # Attack: what was idle when the plan was made runs by now.
         self._again.note(index, tried)
         return tried.changes
@@ -424,6 +425,18 @@ def _check_same(step: plan.Step, changes: inspection.Changes) -> None:
     if found and shown and found != shown:
         what = "it is another object of that name"
     raise errors.PlanError(f"{step.target} has changed since the plan was made: {what}", code="plan.changed")
+
+
+def _check_notices(step: plan.Step, tried: attempt.Attempt) -> None:
+    """Raises PlanError if a rule on changes has a message that was not shown."""
+    # Attack: an apply by force takes fields from a manager that had none when the plan was made.
+    shown = {(finding.rule, finding.message) for finding in step.findings}
+    for notice in tried.notices:
+        if (notice.rule, notice.message) not in shown:
+            raise errors.PlanError(
+                f"{step.target} has changed since the plan was made: {notice.rule}: {notice.message}",
+                code="plan.changed",
+            )
 
 
 def _describe_rows(changes: inspection.Changes) -> str:

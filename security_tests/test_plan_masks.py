@@ -53,6 +53,7 @@ def place(run_folder: Path, run_process: int, tmp_path_factory: pytest.TempPathF
     writer.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}})
     writer.create(deployment("web"))
     writer.create(DEFINITION)
+    writer.create(pool("b", replicas=3))
     load: Any = config.new_client_from_config  # the client leaves it untyped
     api = load(str(plane.kubeconfig))
     folder = tmp_path_factory.mktemp("masks")
@@ -85,9 +86,9 @@ def patch(body: object) -> str:
     return f'k8s.AppsV1Api().patch_namespaced_deployment("web", "{NAMESPACE}", {body!r})\n1'
 
 
-def pool(**spec: Any) -> Object:
+def pool(name: str, **spec: Any) -> Object:
     """A custom resource whose number of replicas is not in `spec.replicas`."""
-    metadata = {"name": "a", "namespace": NAMESPACE}
+    metadata = {"name": name, "namespace": NAMESPACE}
     return {"apiVersion": f"{NAMESPACE}.example/v1", "kind": "Pool", "metadata": metadata, "spec": {"size": 5, **spec}}
 
 
@@ -164,12 +165,12 @@ def test_a_form_shows_it_and_neither_the_answer_nor_the_record_has_it(place: Pla
 
 def test_new_text_that_the_request_does_not_contain_is_a_critical_finding(place: Place) -> None:
     """The default of a custom resource adds a secret that no approver can read, so one must take it on with a reason."""
-    entry = place.plan(f"k8s.apply({pool()!r})\n1")
+    entry = place.plan(f"k8s.apply({pool('a')!r})\n1")
     assert hidden(entry.plan.steps[0]) == [("writes.hidden", "critical")]
     shown = plain.text(entry, 400)
     assert "CRITICAL writes.hidden" in shown and "redacted: 1 line, 56 bytes of new text" in shown
     assert CODE not in shown
-    again = place.plan(f"k8s.apply({pool(args=BEHIND_PASSWORD)!r})\n1")
+    again = place.plan(f"k8s.apply({pool('a', args=BEHIND_PASSWORD)!r})\n1")
     assert hidden(again.plan.steps[0]) == [("writes.hidden", "warning")]
 
 
@@ -187,6 +188,50 @@ def test_what_the_old_object_has_masked_in_the_same_field_stays_masked(place: Pl
     moved = {"name": "RUN_PASSWORD", "value": PASSWORD}
     entry = place.plan(patch([{"op": "add", "path": f"{CONTAINER}/env/-", "value": moved}]))
     assert PASSWORD in plain.text(entry, 400) and hidden(entry.plan.steps[0]) == [("writes.hidden", "warning")]
+
+
+POOLS: Final = f"{NAMESPACE}.example"
+DOWN: Final = {
+    "a patch": f'k8s.scale("deployments/web", 0, namespace="{NAMESPACE}")\n1',
+    "a patch that removes the number": "k8s.AppsV1Api().patch_namespaced_deployment_scale("
+    f'"web", "{NAMESPACE}", {{"spec": {{"replicas": None}}}})\n1',
+    "an update without the number": "k8s.AppsV1Api().replace_namespaced_deployment_scale("
+    f'"web", "{NAMESPACE}", {{"metadata": {{"name": "web", "namespace": "{NAMESPACE}"}}, "spec": {{}}}})\n1',
+    "a JSON patch of all": "k8s.AppsV1Api().patch_namespaced_deployment_scale("
+    f'"web", "{NAMESPACE}", [{{"op": "replace", "path": "/spec", "value": {{}}}}])\n1',
+    "the object itself": patch({"spec": {"replicas": 0}}),
+    "the object's default": patch({"spec": {"replicas": None}}),
+    "a custom resource": "k8s.CustomObjectsApi().patch_namespaced_custom_object_scale("
+    f'"{POOLS}", "v1", "{NAMESPACE}", "pools", "b", {{"spec": {{"replicas": 0}}}})\n1',
+    "a custom resource, up": "k8s.CustomObjectsApi().patch_namespaced_custom_object_scale("
+    f'"{POOLS}", "v1", "{NAMESPACE}", "pools", "b", {{"spec": {{"replicas": 101}}}})\n1',
+}
+
+
+@pytest.mark.parametrize("name", DOWN)
+def test_no_scaling_evades_the_bounds(name: str, place: Place) -> None:
+    """`replicas = [2, 100]` holds for what the API server makes of a request, whatever the request and its answer say."""
+    answer = place.talk.ask(DOWN[name])
+    assert answer.is_error and "writes.replicas" in clients.whole(answer)
+    (step,) = place.plan(f'k8s.scale("deployments/web", 3, namespace="{NAMESPACE}")\n1').plan.steps
+    assert [(row.path, row.old, row.new) for row in step.rows] == [("spec.replicas", "2", "3")]
+
+
+@pytest.mark.parametrize("verb", ["patch", "replace"])
+def test_the_scale_of_a_custom_resource_is_compared_with_its_scale(verb: str, place: Place) -> None:
+    """Its own `spec.replicas` means nothing; what is shown is sent, and taken back."""
+    custom: Any = client.CustomObjectsApi(place.core.api_client)
+    metadata = {"name": "b", "namespace": NAMESPACE}
+    body = {"apiVersion": "autoscaling/v1", "kind": "Scale", "metadata": metadata, "spec": {"replicas": 7}}
+    script = f'k8s.CustomObjectsApi().{verb}_namespaced_custom_object_scale("{POOLS}", "v1", "{NAMESPACE}", "pools", "b", {body!r})\n1'
+    with place.server.talk(people.Client()) as talk:
+        assert not talk.ask(script).is_error
+    applied = place.server.newest()
+    (step,) = applied.plan.steps
+    assert [(row.path, row.old, row.new) for row in step.rows] == [("spec.replicas", "5", "7")]
+    assert custom.get_namespaced_custom_object(POOLS, "v1", NAMESPACE, "pools", "b")["spec"]["size"] == 7
+    assert step.undo is not None and step.undo.body == '[{"op":"add","path":"/spec/replicas","value":5}]'
+    custom.patch_namespaced_custom_object(POOLS, "v1", NAMESPACE, "pools", "b", {"spec": {"size": 5}})
 
 
 def hidden(step: plan.Step) -> list[tuple[str, str]]:

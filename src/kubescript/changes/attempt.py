@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Final, Protocol
 
 from kubescript import errors, types
 from kubescript.broker import call
@@ -25,8 +25,16 @@ __all__ = [
     "is_taken", "knows_dry_runs", "read_whole", "rename",
 ]  # fmt: skip
 
-Compare = Callable[[request.Request, bytes, bytes, call.Found], inspection.Changes]
-"""A function that returns what a write changes, given the object before and after; each may be empty."""
+
+class Compare(Protocol):
+    """A comparison of an object before and after a write."""
+
+    def __call__(
+        self, asked: request.Request, before: bytes, after: bytes, found: call.Found, /, scale: bytes = b""
+    ) -> inspection.Changes:
+        """Returns what a write changes, given the object before and after; each may be empty. Of a scaling of
+        a custom resource, `scale` is the Scale before it."""
+
 
 # etcd accepts only half of this.
 _MAX_BODY: Final = 3 * 1024 * 1024

@@ -15,7 +15,7 @@ from kubescript.request import request
 
 __all__ = [
     "bound", "canonical", "creation", "dry_run", "guard", "is_dry_run", "mark", "name", "named", "names_version", "pin",
-    "rename", "target",
+    "read", "rename", "target",
 ]  # fmt: skip
 
 _IN_BODY: Final = frozenset({"dryRun", "gracePeriodSeconds", "orphanDependents", "propagationPolicy"})
@@ -108,13 +108,16 @@ def target(call: request.Request) -> request.Request | None:
     if call.subresource:
         # The object itself has the labels and the uid, which a subresource may lack.
         path = path.removesuffix(f"/{call.subresource}")
+    return replace(read(call), path=path, subresource="")
+
+
+def read(call: request.Request) -> request.Request:
+    """Returns the request that reads what a write is sent to: its object, or a subresource of it."""
     return replace(
         call,
         method="GET",
-        path=path,
         query=(),
         verb="get",
-        subresource="",
         body=None,
         content_type="application/json",
         accept="application/json",

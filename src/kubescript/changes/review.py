@@ -25,6 +25,8 @@ _IGNORED: Final = (
     "metadata.creationTimestamp", "metadata.generation", "metadata.managedFields", "metadata.selfLink", "status",
 )  # fmt: skip
 _VERSION: Final = "metadata.resourceVersion"
+_REPLICAS: Final = "spec.replicas"
+_MAX_DIGITS: Final = 10
 
 
 def review(steps: Sequence[plan.Step], settings: configuration.Configuration) -> list[tuple[plan.Finding, ...]]:
@@ -89,12 +91,21 @@ def _with_content(change: transcript.Change, step: plan.Step, body: Any) -> tran
         fields=tuple(row.path for row in rows),
         named=named,
         dropped=dropped,
-        replicas=documents.replicas(body),
+        replicas=_replicas(step, body),
         new_images=tuple(_images(step.rows)),
         finalizers=_find_removed_finalizers(step.rows),
         locked=_VERSION in named,
         purpose=purpose,
     )
+
+
+def _replicas(step: plan.Step, body: Any) -> int | None:
+    """Returns the number of replicas after the step; if it does not change, the number that the request names."""
+    # Attack: a request scales to zero by leaving the number out, or by a patch of all of `spec`.
+    for row in step.rows:
+        if row.path == _REPLICAS and row.new is not None and row.new.isdecimal():
+            return int(row.new[:_MAX_DIGITS])
+    return documents.replicas(body)
 
 
 def _owners(state: inspection.State | None) -> tuple[str, ...] | None:

@@ -272,6 +272,7 @@ class Writer:
         asked = requests.rename(canonical, stand_in) if stand_in else canonical
         for _ in range(_TRIES):
             before = self._read_target(call, asked)
+            scale = self._read_scale(call, asked)
             dry = requests.dry_run(asked)
             # The dry run has a separate id, because the API server's log lists it beside the write that is sent later.
             dry = replace(dry, audit_id=str(uuid.uuid4()))
@@ -285,9 +286,9 @@ class Writer:
             # For a removed object, the answer is not its later state.
             if canonical.verb == "delete" or canonical.subresource == "eviction":
                 after = b""
-            changes = self._compare(canonical, before, after, call.operation.summary.found)
+            changes = self._compare(canonical, before, after, call.operation.summary.found, scale or b"")
             attempt.check_not_made(canonical, changes)
-            if attempt.is_same_version(changes):
+            if scale != b"" and attempt.is_same_version(changes):
                 held = attempt.hold(answer, content)
                 return attempt.Attempt(canonical, changes, held)
         raise errors.PlanError("the object changes faster than it can be read; try again", code="plan.changed")
@@ -297,6 +298,20 @@ class Writer:
         target = requests.target(asked)
         if target is None:
             return b""
+        return self._read_object(call, asked, target)
+
+    def _read_scale(self, call: call.Call, asked: request.Request) -> bytes | None:
+        """Returns the Scale that a scaling of a custom resource changes; empty bytes if it does not exist. Returns None
+        for any other write. Raises PlanError if it cannot be read."""
+        # Attack: a custom resource has its number of replicas in a field that the object itself does not tell. All
+        # built-in kinds have it in `spec.replicas`.
+        if asked.subresource != "scale" or kinds.kind_of(asked.group, asked.resource) is not None:
+            return None
+        return self._read_object(call, asked, requests.read(asked))
+
+    def _read_object(self, call: call.Call, asked: request.Request, target: request.Request) -> bytes:
+        """Returns what a write would change; empty bytes if it does not exist. Raises PlanError if it cannot be
+        read."""
         answer = self._read(call, target)
         content = attempt.read_whole(answer)
         if answer.status == 404:

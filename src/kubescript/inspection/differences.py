@@ -1,6 +1,7 @@
-"""What a write changes, from the object before it, the object after its dry run, and the request's body.
+"""What a write changes, from the object before it, the object after its dry run, and the request's body; of a scaling,
+also from the Scale before it.
 
-The three arrive as one body (`inspection.Comparison`); the answer is an `inspection.Changes` in JSON. The unmasked
+They arrive as one body (`inspection.Comparison`); the answer is an `inspection.Changes` in JSON. The unmasked
 values decide what has changed; displayed values are masked. `inspector` calls this module. A stranger may have written
 the objects, so each step is bounded and takes time linear in their bytes.
 """
@@ -23,6 +24,7 @@ from kubescript.inspection import (
     requested,
     reverse_patch,
     risks,
+    scales,
 )
 from kubescript.wire import inspection
 from kubescript_masking.engine import program
@@ -50,7 +52,7 @@ def write_changes(
     about: inspection.Comparison, chunks: Iterable[bytes], mask: program.Mask, own_rules: expressions.Expressions
 ) -> bytes:
     """Returns what a write changes, as JSON. Raises ComparisonError."""
-    before, after, body = _split(about, chunks)
+    before, after, scale, body = _split(about, chunks)
     if not about.masked:
         mask = _pass_unmasked
     asked = None
@@ -58,8 +60,12 @@ def write_changes(
         asked = _decode_bounded(body)
     old = _object(before, mask, echo=False)
     new = _object(after, mask, echo=True)
-    changes = compare(about, old, new, asked)
-    objections = own_rules.objections(about, _raw(old), _raw(new))
+    old_scale = _object(scale, mask, echo=False)
+    changes = compare(about, old, new, asked, old_scale)
+    result = _raw(new)
+    if about.subresource == "scale" and result is not None:
+        result = scales.complete(result)
+    objections = own_rules.objections(about, _raw(old), result)
     changes = msgspec.structs.replace(changes, objections=objections)
     answer = msgspec.json.encode(changes)
     if len(answer) > inspection.MAX_CHANGES:
@@ -68,23 +74,38 @@ def write_changes(
 
 
 def compare(
-    about: inspection.Comparison, before: nodes.Node | None, after: nodes.Node | None, body: Any
+    about: inspection.Comparison,
+    before: nodes.Node | None,
+    after: nodes.Node | None,
+    body: Any,
+    scale: nodes.Node | None = None,
 ) -> inspection.Changes:
-    """Returns what a write changes. `body` is the decoded body of the request; None if it has none. Raises
-    ComparisonError."""
+    """Returns what a write changes. `body` is the decoded body of the request; None if it has none. Of a scaling,
+    `after` is a Scale, and `scale` the one before it, which only custom resources need. Raises ComparisonError."""
+    is_scaling = about.subresource == "scale"
+    # A built-in kind has the number of replicas in the same field as its Scale.
+    scale = scale or before
     risky: tuple[str, ...] = ()
-    if after is not None and about.subresource != "scale":
+    if after is not None and not is_scaling:
         risky = risks.between(_raw(before), after.raw)
     was = _facts(about, before)
     now = _facts(about, after)
-    old, new = _select_content(about, before, after, body)
+    if is_scaling:
+        was = _count_replicas(was, scale)
+        now = _count_replicas(now, after)
+        old = scales.select(scale)
+        new = scales.select(after)
+    else:
+        old, new = _select_content(before, after, body)
     found = changed_fields.Differences()
     digest = _digest(was, None)
     if new is not None:
         found = _find_differences(about, old, new, body, now)
         digest = _digest(was, found)
     undo = ""
-    if old is not None and new is not None:
+    if is_scaling and scale is not None and new is not None:
+        undo = scales.undo(scale)
+    elif old is not None and new is not None:
         undo = reverse_patch.patch(old, new)
     return inspection.Changes(
         before=was,
@@ -139,16 +160,22 @@ def _facts(about: inspection.Comparison, document: nodes.Node | None) -> inspect
         raise ComparisonError("values") from None
 
 
+def _count_replicas(described: inspection.Facts | None, scale: nodes.Node | None) -> inspection.Facts | None:
+    """Returns an object's facts with the number of replicas in its Scale."""
+    if described is None or scale is None:
+        return None
+    return msgspec.structs.replace(described, replicas=scales.count(scale))
+
+
 def _select_content(
-    about: inspection.Comparison, before: nodes.Node | None, after: nodes.Node | None, body: Any
+    before: nodes.Node | None, after: nodes.Node | None, body: Any
 ) -> tuple[nodes.Node | None, nodes.Node | None]:
     """Returns the parts of both objects that are compared."""
     # Attack: in a custom resource without a status subresource, status is a field like any other. For a new object it
     # is compared only when the request names it, since API servers fill in the status of many kinds.
     has_status = before is not None or (isinstance(body, dict) and "status" in body)
-    select = _replicas if about.subresource == "scale" else _content
-    old = select(before, status=has_status) if before is not None else None
-    new = select(after, status=has_status) if after is not None else None
+    old = _content(before, status=has_status) if before is not None else None
+    new = _content(after, status=has_status) if after is not None else None
     return old, new
 
 
@@ -166,32 +193,17 @@ def _content(document: nodes.Node, *, status: bool) -> nodes.Node:
     return nodes.join(found)
 
 
-def _replicas(document: nodes.Node, *, status: bool) -> nodes.Node:
-    """Returns only the replicas, which are all that a scaling changes; the document is the Scale or the scaled
-    object."""
-    spec = nodes.fields(document).get("spec")
-    if spec is None or not isinstance(spec.node.raw, dict):
-        return nodes.join({})
-    members = nodes.fields(spec.node)
-    if "replicas" not in members:
-        return nodes.join({})
-    scaled = nodes.join({"replicas": members["replicas"]})
-    return nodes.join({"spec": spec._replace(node=scaled)})
-
-
-def _split(about: inspection.Comparison, chunks: Iterable[bytes]) -> tuple[bytes, bytes, bytes]:
-    """Returns the three documents."""
+def _split(about: inspection.Comparison, chunks: Iterable[bytes]) -> tuple[bytes, bytes, bytes, bytes]:
+    """Returns the four documents."""
     whole = bytearray()
     for chunk in chunks:
         whole += chunk
-        if len(whole) > 3 * _MAX_BYTES:
+        if len(whole) > 4 * _MAX_BYTES:
             raise ComparisonError("values")
     first = about.before
     second = first + about.after
-    before = bytes(whole[:first])
-    after = bytes(whole[first:second])
-    body = bytes(whole[second:])
-    return before, after, body
+    third = second + about.scale
+    return bytes(whole[:first]), bytes(whole[first:second]), bytes(whole[second:third]), bytes(whole[third:])
 
 
 def _object(document: bytes, mask: program.Mask, *, echo: bool) -> nodes.Node | None:

@@ -100,13 +100,17 @@ class Engine(engine.Engine):
         """Returns a body that may repeat what the script sent: an error, or the answer to a write or a question."""
         return self._mask(call, chunks, report, echo=True)
 
-    def changes(self, call: request.Request, before: bytes, after: bytes, found: Found) -> inspection.Changes:
+    def changes(
+        self, call: request.Request, before: bytes, after: bytes, found: Found, scale: bytes = b""
+    ) -> inspection.Changes:
         """Returns what a write changes, given the object before and after its dry run; either is empty if it does not
-        exist. Displayed values are masked as the operator has set. Raises RedactionError, ClusterError."""
+        exist. Of a scaling of a custom resource, `scale` is the Scale before it. Displayed values are masked as the
+        operator has set. Raises RedactionError, ClusterError."""
         compared = _comparison(call, before, after, self._user, masked=self._masks(call))
+        compared = msgspec.structs.replace(compared, scale=len(scale))
         order = msgspec.json.encode(inspection.Order(comparison=compared))
         about = masking.Body(secrets=_is_secret(call), program=msgspec.Raw(order))
-        documents = iter((before, after, call.body or b""))
+        documents = iter((before, after, scale, call.body or b""))
 
         def read(answer: bytes) -> inspection.Changes:
             return hostile_changes.read(answer, has_before=bool(before), has_after=bool(after))

@@ -73,8 +73,8 @@ class UserInfo(msgspec.Struct, frozen=True):
 
 
 class Comparison(msgspec.Struct, frozen=True):
-    """A description of three documents in one body: the object now, the object after the API server's dry run, and the
-    request's body. The first two may be empty."""
+    """A description of four documents in one body: the object now, the object after the API server's dry run, the Scale
+    now, and the request's body. The first three may be empty. After the dry run of a scaling, the object is a Scale."""
 
     before: int
     """Bytes of the first document."""
@@ -94,6 +94,8 @@ class Comparison(msgspec.Struct, frozen=True):
     """The request's field manager; empty if it names none."""
     masked: bool = True
     """Whether values are masked. The operator may have turned masking off."""
+    scale: int = 0
+    """Bytes of the third document, which only a scaling of a custom resource has."""
     user: UserInfo | None = None
     """The user who makes the change, if authenticated."""
 

@@ -267,6 +267,21 @@ def test_of_a_scale_only_the_replicas_count(engine: redaction.Engine) -> None:
     assert (changes.after.uid, changes.after.resource_version, changes.after.replicas) == ("u-1", "7", 5)
 
 
+def test_a_scale_without_a_number_has_0_replicas(engine: redaction.Engine) -> None:
+    """The API server leaves a 0 out; the Scale before decides, not a field of the scaled object."""
+    scales = [{"kind": "Scale", "metadata": {"uid": "u-1"}, "spec": spec} for spec in ({"replicas": 7}, {})]
+    seven, zero = (json.dumps(each).encode() for each in scales)
+    what = call("patch", {"spec": {"replicas": 0}}, subresource="scale")
+    there = json.dumps(deployment()).encode()
+    down = engine.changes(what, there, zero, lambda _: None, seven)
+    assert down.rows == (inspection.Row("spec.replicas", "7", "0"),)
+    assert down.before is not None and down.before.replicas == 7
+    assert down.after is not None and down.after.replicas == 0
+    assert json.loads(down.undo) == [{"op": "add", "path": "/spec/replicas", "value": 7}]
+    up = engine.changes(what, there, seven, lambda _: None, zero)
+    assert up.rows[0].old == "0" and json.loads(up.undo)[0]["value"] == 0
+
+
 def test_what_removes_an_object_has_facts_and_no_rows(engine: redaction.Engine) -> None:
     """A deletion and an eviction leave nothing to compare with; without any object there is nothing to say."""
     for what in (

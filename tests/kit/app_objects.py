@@ -49,3 +49,25 @@ def budget(namespace: str, name: str) -> Object:
     spec = {"minAvailable": 2, "selector": {"matchLabels": {"app": name}}}
     metadata = {"name": name, "namespace": namespace}
     return {"apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": metadata, "spec": spec}
+
+
+def definition(group: str) -> Object:
+    """A kind Pool, whose scale is in its field `size`."""
+    scale = {"specReplicasPath": ".spec.size", "statusReplicasPath": ".status.size"}
+    schema = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+    version = {
+        "name": "v1",
+        "served": True,
+        "storage": True,
+        "schema": {"openAPIV3Schema": schema},
+        "subresources": {"scale": scale, "status": {}},
+    }
+    names = {"kind": "Pool", "plural": "pools"}
+    spec = {"group": group, "scope": "Namespaced", "names": names, "versions": [version]}
+    metadata = {"name": f"pools.{group}"}
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": metadata,
+        "spec": spec,
+    }

@@ -120,6 +120,7 @@ def _step(attempt: attempt.Attempt) -> plan.Step:
     if changes.before is not None:
         before = changes.before
         precondition = plan.Precondition(before.uid, before.resource_version)
+    old_pods, new_pods = pods.find(call.subresource, changes)
     notices = [plan.Finding(one.rule, one.level, one.message) for one in attempt.notices]
     return plan.Step(
         request=_request(call),
@@ -139,8 +140,8 @@ def _step(attempt: attempt.Attempt) -> plan.Step:
         findings=tuple(notices),
         images=before.images,
         new_images=_new_images(changes),
-        pods=before.pods,
-        new_pods=pods.find_new(call.subresource, changes),
+        pods=old_pods,
+        new_pods=new_pods,
         state=before.state,
         warnings=attempt.warnings,
         undo=_undo(call, changes),

@@ -14,7 +14,7 @@ from kubescript.changes import plan
 from kubescript.kube import field_paths, images, paths
 from kubescript.wire import inspection, pods
 
-__all__ = ["affects_others", "describe", "find_difference", "find_new"]
+__all__ = ["affects_others", "describe", "find", "find_difference"]
 
 _TEMPLATES: Final = {"cronjobs": "spec.jobTemplate"}
 """Where a kind has its pod template, if it is not `spec.template`."""
@@ -31,17 +31,17 @@ def describe(steps: Sequence[plan.Step]) -> list[tuple[str, ...]]:
     return [_describe(step, whole[step.key]) for step in steps]
 
 
-def find_new(subresource: str, changes: inspection.Changes) -> inspection.Pods | None:
-    """Returns what an object says about pods after a write of it or its subresource."""
-    if changes.after is None:
-        return None
-    if subresource != "scale":
-        return changes.after.pods
-    # A scaling is answered with a Scale, which only has the number.
-    if changes.before is None or changes.before.pods is None:
-        return None
-    count = changes.after.replicas or 0
-    return msgspec.structs.replace(changes.before.pods, count=count)
+def find(subresource: str, changes: inspection.Changes) -> tuple[inspection.Pods | None, inspection.Pods | None]:
+    """Returns what an object says about pods before and after a write of it or its subresource."""
+    before, after = changes.before, changes.after
+    old = before.pods if before is not None else None
+    new = after.pods if after is not None else None
+    if subresource != "scale" or before is None or after is None:
+        return old, new
+    # A scaling is answered with a Scale, which only has the number. A custom resource has it in any field.
+    if old is None:
+        old = inspection.Pods(count=before.replicas)
+    return old, msgspec.structs.replace(old, count=after.replicas or 0)
 
 
 def find_difference(shown: plan.Step, now: plan.Step) -> str:
@@ -85,7 +85,8 @@ def _changes_template(step: plan.Step) -> bool:
 
 def _describe(step: plan.Step, whole: inspection.Pods | None) -> tuple[str, ...]:
     """Returns the lines of a step; `whole` is what its object says after all steps."""
-    if step.new_pods is None or whole is None or step.resource in _NONE:
+    # What a custom resource makes of its number of replicas is not known.
+    if step.new_pods is None or whole is None or step.resource in _NONE or not step.kind:
         return ()
     if step.precondition is None:
         return tuple(_describe_creation(step, step.new_pods))
@@ -116,12 +117,9 @@ def _describe_change(step: plan.Step, after: inspection.Pods, whole: inspection.
 
 def _describe_replacement(step: plan.Step, after: inspection.Pods) -> str:
     """Returns what becomes of the pods with the old template."""
-    if not after.strategy:
-        return f"no pod is replaced: later {_LATER.get(step.resource, 'pods')} have the new template"
-    if after.paused:
-        return "no pod is replaced while it is paused"
-    if after.strategy == "OnDelete":
-        return "no pod is replaced until it is deleted (OnDelete)"
+    reason = _why_none(step, after)
+    if reason:
+        return f"no pod is replaced{reason}"
     if after.strategy == "Recreate":
         return f"stops all {_pods(after.replaced)} before new ones start (Recreate)"
     count = _pods(after.replaced)
@@ -129,6 +127,17 @@ def _describe_replacement(step: plan.Step, after: inspection.Pods) -> str:
         count = f"{after.replaced} of {_pods(after.count)}"
     most = f"at most {after.unavailable} unavailable" if after.unavailable else "none unavailable"
     return f"replaces {count} (RollingUpdate, {most} meanwhile)"
+
+
+def _why_none(step: plan.Step, after: inspection.Pods) -> str:
+    """Returns why a new template replaces no pods, after "no pod is replaced"; an empty string if it replaces some."""
+    if not after.strategy:
+        return f": later {_LATER.get(step.resource, 'pods')} have the new template"
+    if after.paused:
+        return " while it is paused"
+    if after.strategy == "OnDelete":
+        return " until it is deleted (OnDelete)"
+    return "" if after.replaced else ": there is none that would be"
 
 
 def _goes_on(before: inspection.Pods, after: inspection.Pods) -> bool:

@@ -45,13 +45,14 @@ class Reassessment:
         if tried.changes.before is None:
             return
         before = tried.changes.before
+        old_pods, new_pods = pods.find(step.subresource, tried.changes)
         found = msgspec.structs.replace(
             step,
             labels=before.labels,
             images=before.images,
             state=before.state,
-            pods=before.pods,
-            new_pods=pods.find_new(step.subresource, tried.changes),
+            pods=old_pods,
+            new_pods=new_pods,
         )
         # The rules judge nothing else than the steps, so equal steps need no second judgement.
         if found == step:

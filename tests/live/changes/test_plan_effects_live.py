@@ -158,6 +158,22 @@ def test_pods_that_leave_a_service_by_their_labels_are_told(plans: planned.Plans
     assert step.effects == ("endpoints of services/colour: 2 → 1",)
 
 
+def test_a_custom_resource_is_scaled_with_its_autoscaler(plans: planned.Plans, writer: Writer, namespace: str) -> None:
+    """Whatever its field for the number of replicas is; what becomes of its pods is not known."""
+    group = f"{namespace}.example"
+    writer.create(app_objects.definition(group))
+    metadata = {"name": "pool", "namespace": namespace}
+    writer.create({"apiVersion": f"{group}/v1", "kind": "Pool", "metadata": metadata, "spec": {"size": 3}})
+    made = app_objects.scaler(namespace, "pool")
+    made["spec"]["scaleTargetRef"] = {"apiVersion": f"{group}/v1", "kind": "Pool", "name": "pool"}
+    writer.create(made)
+    (step,) = plans.steps("k8s.scale('pools/pool', 2, namespace=NAMESPACE)")
+    assert step.effects == ()
+    assert told(step) == [
+        ("writes.undone", "warning", "horizontalpodautoscalers/pool undoes this: its minReplicas is 3")
+    ]
+
+
 def test_two_changes_of_one_workload_count_together(plans: planned.Plans) -> None:
     """One sets the number of its pods, another their labels."""
     template = {"metadata": {"labels": {"app": "blue", "tier": "a"}}}

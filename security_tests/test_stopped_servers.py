@@ -32,7 +32,7 @@ from kubescript.request import request
 from kubescript_safety.controlplane import audit
 from kubescript_sandbox.host import cancellation, spawner
 from security_tests import benches
-from tests.kit import kill_points, rollouts
+from tests.kit import kill_points, rollouts, trails
 from tests.kit.controlplane import logged
 from tests.kit.listener import Listener
 
@@ -112,6 +112,12 @@ class Place:
 
         with mock.patch.object(connections.Exchange, "check_sending", checked):
             yield
+
+    def ends(self) -> list[dict[str, Any]]:
+        """The ends of plans that are on record."""
+        file = self.application.settings.audit.file
+        assert file is not None
+        return trails.records(file, "applied")
 
     def data(self) -> dict[str, Any]:
         """What all objects hold."""
@@ -209,9 +215,10 @@ ENDS: Final = {
 """What there is after a write that another server ended in this way."""
 
 
-@pytest.mark.parametrize("at", ["mark 2", "send 1", "bytes 1", "mark 3"])
+@pytest.mark.parametrize("at", ["try 2", "mark 2", "send 1", "bytes 1", "mark 3"])
 def test_a_server_that_was_stopped_sends_nothing_more(at: str, place: Place, attacks: Callable[[int], None]) -> None:
-    """Before its mark, after the mark, right before the bytes go out, and when the request was carried out."""
+    """Before its last dry run, before its mark, after the mark, right before the bytes go out, and when the request was
+    carried out. Neither does it put an end of the plan on record."""
     attacks(len(ENDS) + 1)
     cases = {(write, how): place.approved(write) for write, how in ENDS}
     cases["all", "applied"] = place.approved("create", "patch", "apply")
@@ -220,11 +227,11 @@ def test_a_server_that_was_stopped_sends_nothing_more(at: str, place: Place, att
     time.sleep(2 * SEND_S)
     for (_, how), case in cases.items():
         case.end(how)
-    before = [case.record() for case in cases.values()], place.writes()
+    before = [case.record() for case in cases.values()], place.writes(), place.ends()
     for case in cases.values():
         life = place.servers.resume(case.plan)
         assert life.error.startswith("plan.decided"), life
-    assert ([case.record() for case in cases.values()], place.writes()) == before
+    assert ([case.record() for case in cases.values()], place.writes(), place.ends()) == before
     assert cases.pop(("all", "applied")).found() == (NEW, NEW, NEW)
     was_sent = at == "mark 3"
     for end, case in cases.items():
@@ -343,5 +350,5 @@ def _slow_writes(namespace: str) -> Iterator[request.Request]:
         )
 
 
-LATER: Final = {"mark 2": "mark 6", "send 1": "send 2", "bytes 1": "bytes 3", "mark 3": "mark 7"}
+LATER: Final = {"try 2": "try 5", "mark 2": "mark 6", "send 1": "send 2", "bytes 1": "bytes 3", "mark 3": "mark 7"}
 """The same point at the second step of three."""

@@ -219,7 +219,12 @@ class _Work:
 
     def end(self, state: Literal["applied", "stopped"], text: str, on_end: End) -> record.Record:
         """Ends the application, with a text for a person. Raises PlanError with that text if the store cannot keep
-        it."""
+        it, or another server has taken the plan over."""
+        # Attack: this process was stopped while another server applied the plan, and puts another end on record.
+        try:
+            self._plans.renew(self._plan.id, self._owner)
+        except errors.PlanError as error:
+            raise _lose(text, error) from None
         ended = msgspec.structs.replace(self._taken, state=state, steps=tuple(self._done), text=text)
         # The end is recorded before it is stored: a server that dies in between then leaves two records of the end
         # rather than none.
@@ -231,7 +236,7 @@ class _Work:
         try:
             self._plans.finish(self._plan.id, self._owner, state, ended.text)
         except errors.PlanError as error:
-            raise errors.PlanLost(f"{text}; {error.message}", code=error.code, remedy=error.remedy) from None
+            raise _lose(text, error) from None
         return ended
 
     def _check(self, cluster: writer.Writer, report: Report) -> None:
@@ -378,6 +383,11 @@ class _Work:
             self._done[index] = state
         self._plans.mark(self._plan.id, self._owner, index, state)
         self._done[index] = state
+
+
+def _lose(text: str, error: errors.PlanError) -> errors.PlanLost:
+    """Returns the error of a plan that another server ends, or whose end cannot be kept."""
+    return errors.PlanLost(f"{text}; {error.message}", code=error.code, remedy=error.remedy)
 
 
 def _tell(report: Report, done: int, count: int, text: str) -> None:

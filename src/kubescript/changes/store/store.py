@@ -170,6 +170,13 @@ class Store:
             marked = msgspec.structs.replace(found, steps=tuple(steps))
             _write(connection, marked)
 
+    def renew(self, plan_id: str, owner: str) -> None:
+        """Renews the lease of a plan. Raises PlanError: plan.unknown, .decided when `owner` has lost the plan,
+        .store."""
+        with self._database.writing() as connection:
+            until = self._clock() + _PLANS.c.lease_s
+            self._lock_plan(connection, plan_id, _is_held(owner), lease_until=until)
+
     def finish(self, plan_id: str, owner: str, state: Literal["applied", "stopped"], text: str) -> None:
         """Ends a plan's application; `text` describes its end for a person. Raises PlanError: plan.unknown, .decided
         when `owner` has lost the plan, .store."""

@@ -125,6 +125,19 @@ def test_what_a_comparison_may_say_is_read(taken: redaction.Engine) -> None:
         taken.changes(call("create"), b"", said(many.format(after.encode(), 20_001)), lambda _: None)
 
 
+@pytest.mark.promise("S-12")
+@pytest.mark.parametrize(
+    "lie", ['"hidden_bytes":-1', '"hidden_lines":-1', '"brought":0', '"hidden_lines":1,"brought":-1']
+)
+def test_what_masks_hide_is_no_less_than_nothing(lie: str, taken: redaction.Engine) -> None:
+    """A row that hides less than nothing would make up for another; what is hidden nowhere is nowhere in the request."""
+    row = f'"rows":[{{"path":"a","new":"1",{lie}}}]'
+    answer = repr(f"{TRUE.replace('before', 'after')[:-1]},{row}}}".encode())
+    with pytest.raises(errors.RedactionError):
+        taken.changes(call("create"), b"", said(answer), lambda _: None)
+    assert works(taken)
+
+
 # Hiding a change
 
 

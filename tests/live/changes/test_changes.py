@@ -296,6 +296,26 @@ def test_what_removes_an_object_has_facts_and_no_rows(engine: redaction.Engine) 
     assert (nothing.before, nothing.after, nothing.rows, nothing.risks) == (None, None, (), ())
 
 
+# What masks hide
+
+
+def test_what_masks_hide_is_counted_and_found_in_the_request(engine: redaction.Engine) -> None:
+    """New text has a size, and its place in the body; a Secret's `stringData` is stored in base64."""
+    made = {"kind": "Secret", "metadata": {"name": "db"}, "data": {"a": "aHVudGVyMjI=", "b": "b3RoZXI="}}
+    asked = {"kind": "Secret", "stringData": {"a": "hunter22"}}
+    secrets = call("create", asked, group="", resource="secrets")
+    hidden = {row.path: (row.hidden_bytes, row.brought) for row in compared(engine, None, made, secrets).rows}
+    assert hidden == {"kind": (0, None), "metadata.name": (0, None), "data.a": (12, 1), "data.b": (8, None)}
+    old, new = (
+        "port=1\npassword=Tr0ub4dor-3-horse\n",
+        "port=2\npassword=Tr0ub4dor-3-horse\npassword=c0rrect-b4ttery-9\n",
+    )
+    (kept,) = compared(engine, {"data": {"a": old}}, {"data": {"a": old.replace("1", "2", 1)}}).rows
+    assert (kept.masked, kept.hidden_bytes) == (True, 0)
+    (changed,) = compared(engine, {"data": {"a": old}}, {"data": {"a": new}}, call(body={"data": {"a": new}})).rows
+    assert (changed.hidden_lines, changed.brought) == (2, 0)
+
+
 # Who asked for it
 
 

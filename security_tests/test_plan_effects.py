@@ -218,6 +218,23 @@ def test_what_is_used_in_other_ways_is_a_finding(shop: Shop) -> None:
     assert answer["Service"] == {("warning", "routed to by ingresses.networking.k8s.io/front")}
 
 
+def test_a_class_in_use_is_a_finding(shop: Shop) -> None:
+    """Its users are in any namespace, and are counted again when the plan is applied."""
+    name = f"fast-{NAMESPACE}"
+    made = {"apiVersion": "storage.k8s.io/v1", "kind": "StorageClass", "metadata": {"name": name}, "provisioner": "x/y"}
+    shop.writer.create(made)
+    delete = f"k8s.delete('storageclasses/{name}')\n1"
+    shown = shop.plans.of(delete)
+    assert not used(shown.steps[0])
+    wanted = {"resources": {"requests": {"storage": "1Gi"}}, "accessModes": ["ReadWriteOnce"]}
+    shop.make("PersistentVolumeClaim", "claims", spec={"storageClassName": name, **wanted})
+    ended = shop.plans.apply(shown)
+    assert ended.state == "stopped" and "writes.used" in ended.text, ended.text
+    again = shop.plans.of(delete)
+    assert used(again.steps[0]) == {("warning", "named by persistentvolumeclaims (spec.storageClassName)")}
+    assert shop.plans.apply(again).state == "applied"
+
+
 def test_an_object_of_an_earlier_uid_is_not_counted(shop: Shop) -> None:
     """A ReplicaSet that names a Deployment of the same name, which was deleted since, belongs to no present one."""
     web = shop.deployment()

@@ -239,7 +239,7 @@ def test_a_namespace_is_read_once(plan: plan_mode.Planner) -> None:
     dependents(plan, "pods/solo-0")
     once = len(plan.calls)
     dependents(plan, "pods/solo-0", "pods/solo-1", "deployments.apps/web", "deployments.apps/api")
-    assert len(plan.calls) == once < 70
+    assert len(plan.calls) == once < 45
 
 
 def test_what_is_cut_off_is_counted() -> None:
@@ -286,7 +286,7 @@ def test_what_could_not_be_read_is_said(scratch: ControlPlane, shop: Shop, plan:
     with plan_mode.planner(kubeconfig, namespace=shop.namespace) as few:
         (lines,) = told(few, targets)
     assert lines[0] == "takes 7 pods (web-1-0, web-1-1, web-1-2, web-1-3, web-1-4, …) with it"
-    assert lines[1].startswith("not looked at: configmaps (403), endpoints (403), ") and " more" in lines[1]
+    assert lines[1].startswith("not looked at: configmaps (403), limitranges (403), ") and " more" in lines[1]
 
 
 # --- rollouts ---

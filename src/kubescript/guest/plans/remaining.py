@@ -20,6 +20,7 @@ Objects = Mapping[str, inventory.Found]
 
 _SERVICE: Final = "kubernetes.io/service-name"
 _AUTOSCALERS: Final = "horizontalpodautoscalers"
+_BUDGETS: Final = "poddisruptionbudgets.policy"
 
 
 class Removed(Protocol):
@@ -72,7 +73,10 @@ def _read(k8s: client.K8s, namespace: str, found: inventory.Inventory, gone: Obj
     present = {each.kind.full_name: each.kind for each in found.objects.values()}
     wanted = [_AUTOSCALERS + ".autoscaling"]
     if any(each.kind.full_name == "pods" for each in gone.values()):
-        wanted += ["pods", "endpointslices.discovery.k8s.io", "poddisruptionbudgets.policy"]
+        slices = tool_kinds.find(k8s, "endpointslices")
+        present[slices.full_name] = slices
+        # Only a budget needs whole pods, which are the largest objects of most namespaces.
+        wanted += [slices.full_name, _BUDGETS, *(["pods"] if _BUDGETS in present else [])]
     accepts: dict[tool_kinds.Kind, inventory.Accept] = {present[name]: "json" for name in wanted if name in present}
     listed, missing = inventory.read_lists(k8s, namespace, accepts)
     for each in missing:
@@ -112,7 +116,7 @@ def _services(listed: Mapping[str, list[Json]], gone: Objects) -> Iterator[_Loss
 def _budgets(listed: Mapping[str, list[Json]], gone: Objects) -> Iterator[_Loss]:
     """Yields the PodDisruptionBudgets that do not allow the deletions."""
     pods = _names(gone.values(), "pods")
-    budgets = _names(gone.values(), "poddisruptionbudgets.policy")
+    budgets = _names(gone.values(), _BUDGETS)
     # A pod that is not ready does not count towards a budget.
     healthy = [
         each for each in listed.get("pods", ()) if cells.name(each) in pods and cells.condition(each, "Ready") == "True"

@@ -21,8 +21,6 @@ from kubescript.wire import exchanges
 __all__ = ["Removal", "report", "tell_gaps", "tell_object", "tell_taken"]
 
 Json = dict[str, Any]
-_UNTOLD: Final = frozenset({"endpointslices", "controllerrevisions"})
-"""Kinds that are not worth reporting: their controllers make them from other objects."""
 _COLLECTED: Final = frozenset({"foregroundDeletion", "orphan"})
 """Finalizers with which the garbage collector itself carries out a deletion."""
 _MAX_NAMES: Final = 5
@@ -151,11 +149,10 @@ def _list_lasting(objects: Iterable[inventory.Found]) -> Iterator[str]:
 
 
 def _by_kind(objects: Iterable[inventory.Found]) -> dict[str, list[inventory.Found]]:
-    """Returns the objects that are worth reporting, by kind."""
+    """Returns the objects by kind."""
     found = defaultdict(list)
     for each in objects:
-        if each.kind.plural not in _UNTOLD:
-            found[each.kind.full_name].append(each)
+        found[each.kind.full_name].append(each)
     return found
 
 

@@ -6,9 +6,12 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
 from kubescript.guest.kubectl import tool_kinds
+from kubescript.guest.kubectl.describe import subject
 from kubescript.guest.kubectl.rows import cells
 from kubescript.guest.sdk import client
+from kubescript.guest.sdk.discovery import discovery
 from kubescript.guest.sdk.objects import schemas
+from kubescript.guest.sdk.values import exceptions
 from kubescript.wire import exchanges
 
 __all__ = ["Served", "discover"]
@@ -19,8 +22,12 @@ _SHOWN: Final = 5
 """How many kinds that are not looked at are named."""
 _FIRST: Final = ("", "apps", "batch")
 """Groups that come first: their objects run."""
-# Events are numerous and own nothing; the others are computed for each answer.
-_IGNORED: Final = frozenset({("", "events"), ("events.k8s.io", "events")})
+_IGNORED: Final = frozenset({
+    ("", "endpoints"), ("", "events"), ("apps", "controllerrevisions"), ("discovery.k8s.io", "endpointslices"),
+    ("events.k8s.io", "events"),
+})  # fmt: skip
+"""Kinds that are not worth reporting: their controllers make them from other objects, and they own nothing."""
+# Metrics and packages are computed for each answer.
 _VIRTUAL: Final = frozenset({"metrics.k8s.io", "packages.operators.coreos.com"})
 
 
@@ -41,8 +48,7 @@ def discover(k8s: client.K8s, groups: Sequence[str] = ()) -> Served:
         missing = [group for each in listed for group in _list_stale(each)]
     else:
         # API servers before 1.30 have one document for each group.
-        kinds = list(_list_each(k8s))
-        missing = []
+        kinds, missing = _read_each(k8s)
     first = {group: place for place, group in enumerate((*_FIRST, *groups))}
     kinds.sort(key=lambda kind: first.get(kind.group, len(first)))
     beyond = kinds[MAX_KINDS:]
@@ -57,7 +63,7 @@ def _fetch(k8s: client.K8s, path: str) -> Any:
     """Returns a document of the aggregated discovery; that of an older API server is of another kind."""
     call = exchanges.Call("GET", (path,), accept="discovery")
     document, _ = k8s._session.fetch(call, schemas.FREE)
-    return document._all() if hasattr(document, "_all") else document
+    return subject.plain(document)
 
 
 def _list_kinds(document: Any) -> Iterator[tool_kinds.Kind]:
@@ -80,14 +86,37 @@ def _list_kinds(document: Any) -> Iterator[tool_kinds.Kind]:
 def _list_stale(document: Any) -> Iterator[str]:
     """Yields the groups whose own API server does not answer."""
     for group in cells.elements(document, "items"):
+        name = cells.at(group, "metadata.name", "")
         versions = cells.elements(group, "versions")
-        if any(each.get("freshness") == "Stale" for each in versions):
-            yield f"group {cells.line(cells.at(group, 'metadata.name', ''))} (its API server does not answer)"
+        if name not in _VIRTUAL and any(each.get("freshness") == "Stale" for each in versions):
+            yield _describe_silent(name)
 
 
-def _list_each(k8s: client.K8s) -> Iterator[tool_kinds.Kind]:
-    """Yields the kinds of an API server without the aggregated discovery."""
-    for each in k8s.discovery().preferred():
+def _describe_silent(group: str) -> str:
+    return f"group {cells.line(group)} (its API server does not answer)"
+
+
+def _read_each(k8s: client.K8s) -> tuple[list[tool_kinds.Kind], list[str]]:
+    """Returns the kinds of an API server without the aggregated discovery, and the groups that do not answer."""
+    served_by = k8s.discovery()
+    versions = {"": "v1"} | {each.name: each.preferred_version.group_version for each in served_by.groups()}
+    kinds: list[tool_kinds.Kind] = []
+    missing = []
+    for group, version in versions.items():
+        if group in _VIRTUAL:
+            continue
+        try:
+            served = served_by.server_resources_for_group_version(version)
+        except exceptions.ApiException:
+            missing.append(_describe_silent(group))
+            continue
+        kinds += _list_resources(served)
+    return kinds, missing
+
+
+def _list_resources(served: Sequence[discovery.ApiResource]) -> Iterator[tool_kinds.Kind]:
+    """Yields the kinds of one group version that are looked at."""
+    for each in served:
         if each.namespaced and _is_looked_at(each.group, each.name, each.verbs):
             yield tool_kinds.Kind(each.group, each.version, each.name, each.kind, namespaced=True)
 

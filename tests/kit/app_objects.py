@@ -16,7 +16,7 @@ def workload(namespace: str, kind: str, name: str, **spec: Any) -> Object:
         status = dict.fromkeys(("currentNumberScheduled", "numberMisscheduled", "numberReady"), 4)
         status["desiredNumberScheduled"] = 4
     else:
-        whole["replicas"] = 3
+        whole.setdefault("replicas", 3)
     metadata = {"name": name, "namespace": namespace}
     made = {"apiVersion": "apps/v1", "kind": kind, "metadata": metadata, "spec": whole}
     return {**made, "status": status} if status else made

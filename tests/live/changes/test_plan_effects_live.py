@@ -15,6 +15,10 @@ from tests.kit.controlplane.writer import Writer
 RECREATE = {"strategy": {"type": "Recreate"}}
 PAUSED = {"paused": True}
 ON_DELETE = {"updateStrategy": {"type": "OnDelete"}}
+A_QUARTER = {"replicas": 10, "strategy": {"rollingUpdate": {"maxUnavailable": "25%"}}}
+NO_SURGE = {"strategy": {"rollingUpdate": {"maxUnavailable": "10%", "maxSurge": 0}}}
+LATER = {"ordinals": {"start": 5}, "updateStrategy": {"type": "RollingUpdate", "rollingUpdate": {"partition": 6}}}
+A_THIRD = {"updateStrategy": {"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": "30%"}}}
 PARTED = {"updateStrategy": {"type": "RollingUpdate", "rollingUpdate": {"partition": 2}}}
 
 
@@ -28,6 +32,10 @@ def writer(scratch: ControlPlane, namespace: str) -> Writer:
         ("StatefulSet", "manual", ON_DELETE),
         ("StatefulSet", "parted", PARTED),
         ("DaemonSet", "agent", {}),
+        ("Deployment", "wide", A_QUARTER),
+        ("Deployment", "tight", NO_SURGE),
+        ("StatefulSet", "later", LATER),
+        ("DaemonSet", "agents", A_THIRD),
         ("Deployment", "front", {}),
         ("Deployment", "blue", {}),
         ("Deployment", "green", {}),
@@ -60,6 +68,11 @@ REPLACEMENTS = {
     "statefulsets/manual": "no pod is replaced until it is deleted (OnDelete)",
     "statefulsets/parted": "replaces 1 of 3 pods (RollingUpdate, at most 1 unavailable meanwhile)",
     "daemonsets/agent": "replaces 4 pods (RollingUpdate, at most 1 unavailable meanwhile)",
+    # A Deployment rounds a percentage down, a DaemonSet up; without any spare pod, one may be missing.
+    "deployments/wide": "replaces 10 pods (RollingUpdate, at most 2 unavailable meanwhile)",
+    "deployments/tight": "replaces 3 pods (RollingUpdate, at most 1 unavailable meanwhile)",
+    "statefulsets/later": "replaces 2 of 3 pods (RollingUpdate, at most 1 unavailable meanwhile)",
+    "daemonsets/agents": "replaces 4 pods (RollingUpdate, at most 2 unavailable meanwhile)",
 }
 
 
@@ -118,7 +131,7 @@ def test_a_scaling_is_told_with_its_endpoints_and_who_undoes_it(plans: planned.P
     (down,) = plans.steps("k8s.scale('deployments/front', 2, namespace=NAMESPACE)")
     assert down.effects == (
         "stops 1 pod: 3 → 2",
-        "poddisruptionbudgets/front then allows no eviction: 2 remain, minAvailable is 2",
+        "poddisruptionbudgets/front then allows no eviction: 2 remain, 2 must be available",
     )
     assert told(down) == [
         ("writes.undone", "warning", "horizontalpodautoscalers/front undoes this: its minReplicas is 3")
@@ -207,7 +220,7 @@ def test_an_image_of_a_new_registry_is_a_finding(plans: planned.Plans) -> None:
     """Another tag is not worth a word, another repository a line."""
     tag, repository, registry = plans.steps(IMAGES)
     assert len(tag.effects) == 1 and not told(tag)
-    assert any(line.startswith("first image of docker.io/library/other among the pods") for line in repository.effects)
+    assert any(line.startswith("first image of docker.io/library/other: no pod in ") for line in repository.effects)
     assert not told(repository)
     ((rule, level, message),) = told(registry)
     assert (rule, level) == ("writes.new_registry", "warning") and message.startswith("registry ghcr.io is new")

@@ -38,17 +38,17 @@ def find(look: reads.Reads, change: changed.Change) -> News:
     known = {images.repository(image) for pod in pods for image in documents.images(pod)}
     known |= set(map(images.repository, change.images))
     hosts = {repository.partition("/")[0] for repository in known}
-    among = f"the first {reads.LIMIT} pods" if len(pods) >= reads.LIMIT else "the pods"
-    where = f"{among} in {change.namespace}"
+    none = f"none of the first {reads.LIMIT} pods" if len(pods) >= reads.LIMIT else "no pod"
+    none += f" in {change.namespace}"
     unnamed, registries, repositories = [], set(), set()
     for image in new:
         repository = images.repository(image)
         if not repository:
             unnamed.append(f"image {cells.line(image)} has no valid name, so its registry is unknown")
         elif images.registry(image) not in hosts:
-            registries.add(f"registry {images.registry(image)} is new: no image of {where} is from it")
+            registries.add(f"registry {images.registry(image)} is new: {none} has an image from it")
         elif repository not in known:
-            repositories.add(f"first image of {repository} among {where}")
+            repositories.add(f"first image of {repository}: {none} has one")
     return News([*_cut(sorted(registries)), *_cut(unnamed)], _cut(sorted(repositories)))
 
 

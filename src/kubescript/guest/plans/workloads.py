@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from kubescript.guest.kubectl.describe import subject
 from kubescript.guest.kubectl.rows import cells
-from kubescript.guest.plans import autoscalers, changed, endpoint_changes, reads, registries
+from kubescript.guest.plans import changed, endpoint_changes, reads, registries, scaling
 from kubescript.guest.sdk import client
 from kubescript.guest.sdk.values import exceptions
 
@@ -28,7 +28,7 @@ def add_effects(k8s: client.K8s, given: Sequence[Json], answers: Sequence[Json])
     by_namespace: dict[str, list[changed.Change]] = {}
     for change in changes:
         by_namespace.setdefault(change.namespace, []).append(change)
-        autoscalers.want(look, change)
+        scaling.want(look, change)
         registries.want(look, change)
     services = {name: endpoint_changes.Namespace(look, name, here) for name, here in by_namespace.items()}
     look.fetch()
@@ -61,8 +61,8 @@ def _add_endpoints(namespace: endpoint_changes.Namespace, change: changed.Change
 
 def _add_scaling(look: reads.Reads, change: changed.Change, answer: Json) -> None:
     try:
-        answer["effects"] += autoscalers.describe(look, change)
-        answer["findings"] += [_finding("writes.undone", "warning", text) for text in autoscalers.undo(look, change)]
+        answer["effects"] += scaling.describe(look, change)
+        answer["findings"] += [_finding("writes.undone", "warning", text) for text in scaling.undo(look, change)]
     except exceptions.ApiException as error:
         answer["effects"].append(f"what scales it could not be read: {cells.line(subject.reason(error))}")
 

@@ -3,7 +3,9 @@ PodDisruptionBudgets that it leaves without room."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
+from typing import Final
 
 from kubescript.guest.kubectl.rows import cells
 from kubescript.guest.plans import changed, reads
@@ -11,8 +13,9 @@ from kubescript.kube import selectors
 
 __all__ = ["describe", "undo", "want"]
 
-_SCALERS = "horizontalpodautoscalers"
-_BUDGETS = "poddisruptionbudgets"
+_PERCENT: Final = re.compile(r"([0-9]{1,3})%")
+_SCALERS: Final = "horizontalpodautoscalers"
+_BUDGETS: Final = "poddisruptionbudgets"
 
 
 def want(look: reads.Reads, change: changed.Change) -> None:
@@ -84,8 +87,8 @@ def _describe_budgets(look: reads.Reads, change: changed.Change) -> Iterator[str
     pods = {"metadata": {"labels": change.after.labels}}
     for each in look.get(_BUDGETS, change.namespace):
         selector = cells.at(each, "spec.selector")
-        least = cells.at(each, "spec.minAvailable")
-        if selector is None or not isinstance(least, int) or after > least:
+        least = _read_share(cells.at(each, "spec.minAvailable"), after)
+        if selector is None or after > least:
             continue
         name = cells.line(cells.name(each))
         try:
@@ -94,4 +97,12 @@ def _describe_budgets(look: reads.Reads, change: changed.Change) -> Iterator[str
             yield f"poddisruptionbudgets/{name} may cover these pods: its selector is masked"
             continue
         if matches is None or matches(pods):
-            yield f"poddisruptionbudgets/{name} then allows no eviction: {after} remain, minAvailable is {least}"
+            yield f"poddisruptionbudgets/{name} then allows no eviction: {after} remain, {least} must be available"
+
+
+def _read_share(value: object, count: int) -> int:
+    """Returns how many of this number of pods must be available, by a number or a percentage, which is rounded up."""
+    if isinstance(value, int):
+        return value
+    percent = _PERCENT.fullmatch(str(value))
+    return -(-int(percent[1]) * count // 100) if percent else 0

@@ -190,7 +190,7 @@ def place(
     file = str(folder / "state" / "plans.db")
     audit_file = folder / "audit.jsonl"
     given = {"kubeconfig": kubeconfig, "writes": "plan", "toolsets": ["code"], "plans": {"store": file, "page": False}}
-    given |= {"audit": {"file": audit_file}}
+    given |= {"audit": {"file": audit_file}, "write_policy": {"per_minute": 10_000}}
     settings = config.Settings.model_validate(given)
     with (
         kill_points.opened(settings, audit_file) as servers,
@@ -213,6 +213,8 @@ ENDS: Final = {
     ("apply again", "made anew"): THEIRS,
 }
 """What there is after a write that another server ended in this way."""
+LATER: Final = {"try 2": "try 5", "mark 2": "mark 6", "send 1": "send 2", "bytes 1": "bytes 3", "mark 3": "mark 7"}
+"""The same point at the second step of three."""
 
 
 @pytest.mark.parametrize("at", ["try 2", "mark 2", "send 1", "bytes 1", "mark 3"])
@@ -282,6 +284,46 @@ def test_a_plan_that_no_other_server_has_taken_over_goes_on(place: Place) -> Non
     assert case.record().state == "applied" and case.found() == (NEW, NEW)
 
 
+@pytest.mark.parametrize(("method", "media"), [("PUT", "application/json"), ("PATCH", "application/apply-patch+yaml")])
+def test_no_write_makes_a_deleted_object_again(method: str, media: str, place: Place) -> None:
+    """Of a Lease, an API server would: a PUT and an apply may create one."""
+    leases: Any = client.CoordinationV1Api(place.core.api_client)
+    name = f"lease-{method.lower()}"
+    body = {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": {"name": name}}
+    made = leases.create_namespaced_lease(place.namespace, body).metadata
+    call = request.Request(
+        method=method,
+        path=f"/apis/coordination.k8s.io/v1/namespaces/{place.namespace}/leases/{name}",
+        query=(("fieldManager", "us"),),
+        verb={"PUT": "update", "PATCH": "patch"}[method],
+        is_resource=True,
+        name=name,
+        body=json.dumps(body | {"spec": {"holderIdentity": "us"}}).encode(),
+        content_type=media,
+    )
+    leases.delete_namespaced_lease(name, place.namespace)
+    assert place.send(requests.guard(call, made.uid, made.resource_version)) == 409
+    assert name not in {each.metadata.name for each in leases.list_namespaced_lease(place.namespace).items}
+    again = leases.create_namespaced_lease(place.namespace, body).metadata
+    assert place.send(requests.guard(call, again.uid, again.resource_version)) == 200
+
+
+def test_undo_takes_back_only_what_the_plan_is_known_to_have_made(place: Place) -> None:
+    """An apply has the script's field manager, so another client may have made what is found; a plan that goes on has
+    not ended."""
+    case = place.approved("apply")
+    place.servers.stop(case.plan, "mark 3")
+    with pytest.raises(errors.PlanError, match="still being applied"):
+        case.take_back()
+    case.end("applied")
+    with pytest.raises(errors.PlanError, match="it is not known whether the object of that name"):
+        case.take_back()
+    assert place.servers.resume(case.plan).error.startswith("plan.decided") and case.found() == (NEW,)
+    following = place.approved("apply")
+    following.end("taken back")
+    assert following.found() == (None,)
+
+
 def test_an_api_server_gives_up_in_time_on_what_was_sent(place: Place) -> None:
     """A webhook holds each kind of write up, and then lets it pass: nothing is written any more."""
     slow, core = Listener(lambda sock: time.sleep(HOOK_S)), place.core
@@ -348,7 +390,3 @@ def _slow_writes(namespace: str) -> Iterator[request.Request]:
             body=json.dumps(body).encode(),
             content_type=media,
         )
-
-
-LATER: Final = {"try 2": "try 5", "mark 2": "mark 6", "send 1": "send 2", "bytes 1": "bytes 3", "mark 3": "mark 7"}
-"""The same point at the second step of three."""

@@ -80,6 +80,19 @@ def test_steps_that_empty_a_service_only_together_are_critical(plans: planned.Pl
     assert len(both.critical) == 2
 
 
+ELSEWHERE: Final = {
+    "another name": {"type": "ExternalName", "externalName": "evil.example"},
+    "no selector": {"selector": None},
+}
+
+
+@pytest.mark.parametrize("spec", ELSEWHERE.values(), ids=ELSEWHERE)
+def test_a_service_that_leaves_its_pods_is_critical(spec: dict[str, Any], plans: planned.Plans) -> None:
+    """Its requests go to a stranger's host, or to whoever writes its endpoints."""
+    (step,) = plans.steps(f"k8s.coreV1().patch_namespaced_service('front', NAMESPACE, {{'spec': {spec!r}}})\n1")
+    assert found(step, "writes.endpoints") == ["no endpoint is left: endpoints of services/front: 2 → 0"]
+
+
 def test_pods_that_a_service_would_take_for_its_own_are_told(plans: planned.Plans) -> None:
     """A stranger's workload with the labels of the shop gets its requests."""
     made = app_objects.workload(NAMESPACE, "Deployment", "stranger")

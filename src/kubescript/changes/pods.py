@@ -60,13 +60,13 @@ def affects_others(step: plan.Step) -> bool:
     pods, what a Service selects, or a repository of images."""
     if step.subresource == "scale":
         return True
-    after = step.new_pods
-    if after is None:
-        return False
     # The repository of an image without a valid name is empty, and always looked at.
     known = set(map(images.repository, step.images)) - {""}
     if set(map(images.repository, step.new_images)) - known:
         return True
+    after = step.new_pods
+    if after is None:
+        return False
     if step.pods is None:
         return step.group != "batch"
     return _reach(step.pods) != _reach(after)

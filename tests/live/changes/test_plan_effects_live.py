@@ -187,6 +187,18 @@ def test_a_custom_resource_is_scaled_with_its_autoscaler(plans: planned.Plans, w
     ]
 
 
+def test_containers_of_a_custom_resource_have_images_too(plans: planned.Plans, writer: Writer, namespace: str) -> None:
+    """An image of a new registry is found wherever there are containers."""
+    group = f"{namespace}.example"
+    writer.create(app_objects.definition(group))
+    spec = {"size": 1, "template": {"spec": {"containers": [{"name": "c", "image": "quay.io/them/web:1"}]}}}
+    made = {"apiVersion": f"{group}/v1", "kind": "Pool", "metadata": {"name": "other"}, "spec": spec}
+    (step,) = plans.steps(f"k8s.apply({made!r}, namespace=NAMESPACE)")
+    assert [(rule, message.partition(":")[0]) for rule, _, message in told(step)] == [
+        ("writes.new_registry", "registry quay.io is new")
+    ]
+
+
 def test_two_changes_of_one_workload_count_together(plans: planned.Plans) -> None:
     """One sets the number of its pods, another their labels."""
     template = {"metadata": {"labels": {"app": "blue", "tier": "a"}}}

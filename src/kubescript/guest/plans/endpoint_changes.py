@@ -41,7 +41,8 @@ class _Pair(NamedTuple):
     name: str
     before: endpoints.Service | None
     after: endpoints.Service | None
-    is_changed: bool
+    is_changed: bool = False
+    is_removed: bool = False
 
 
 class Namespace:
@@ -112,9 +113,10 @@ class Namespace:
         for name in sorted(now.keys() | self._services.keys()):
             change = self._services.get(name)
             if change is None:
-                yield _Pair(name, now[name], now[name], is_changed=False)
-            else:
-                yield _Pair(name, _service(name, change.before), _service(name, change.after), is_changed=True)
+                yield _Pair(name, now[name], now[name])
+                continue
+            before, after = _service(name, change.before), _service(name, change.after)
+            yield _Pair(name, before, after, is_changed=True, is_removed=change.removes)
 
     def _concerns(self, pair: _Pair) -> bool:
         """Says whether the changes concern the endpoints of a Service."""
@@ -129,7 +131,8 @@ class Namespace:
             text = f"endpoints of services/{name} could not be counted: {cells.line(subject.reason(error))}"
             yield Effect(text, is_unknown=True)
             return
-        is_outage = after == 0 and before > 0 and pair.after is not None
+        # Attack: a Service that no longer selects pods, such as one of type ExternalName, has no endpoints either.
+        is_outage = after == 0 and before > 0 and not pair.is_removed
         is_empty = after == before == 0 and pair.is_changed and pair.after is not None
         if before != after or pair.is_changed:
             text = f"endpoints of services/{name}: {before} → {after}"

@@ -81,7 +81,8 @@ def _list_scalers(look: reads.Reads, change: changed.Change) -> Iterator[tuple[s
 
 def _describe_budgets(look: reads.Reads, change: changed.Change) -> Iterator[str]:
     """Yields a line for each budget that allows no eviction of the pods that remain."""
-    if change.after is None:
+    # The labels of a custom resource's pods are not known.
+    if change.after is None or not change.after.labels:
         return
     _, after = change.counts
     pods = {"metadata": {"labels": change.after.labels}}

@@ -9,6 +9,7 @@ import itertools
 import json
 import math
 import secrets
+import signal
 import time
 from collections.abc import Callable, Iterator
 from concurrent import futures
@@ -32,7 +33,7 @@ from kubescript.request import request
 from kubescript_safety.controlplane import audit
 from kubescript_sandbox.host import cancellation, spawner
 from security_tests import benches
-from tests.kit import kill_points, rollouts, trails
+from tests.kit import clients, kill_points, people, rollouts, terminals, trails
 from tests.kit.controlplane import logged
 from tests.kit.listener import Listener
 
@@ -79,6 +80,13 @@ class Place:
         keeper = recovery.Keeper(settings.plans)
         run = self.application.operator.evaluator.run_aside
         return planning.Planning(settings, {"": access}, self.application.audit, keeper, run).approvals
+
+    def flags(self, folder: Path) -> list[str]:
+        """The flags of the program for the same plans."""
+        given = self.application.settings
+        parts = f'[plans]\nstore = "{given.plans.store}"\npage = false\nfollow_s = 0\n'
+        parts += f'[audit]\nfile = "{given.audit.file}"\n[write_policy]\nper_minute = 10000\n'
+        return people.flags(folder, given.kubeconfig or Path(), parts)
 
     def approved(self, *writes: str) -> Case:
         """A plan with these writes, for objects that no other plan has."""
@@ -322,6 +330,30 @@ def test_undo_takes_back_only_what_the_plan_is_known_to_have_made(place: Place) 
     following = place.approved("apply")
     following.end("taken back")
     assert following.found() == (None,)
+
+
+def test_the_program_itself_sends_nothing_more(place: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A person approves, the program is stopped, another one applies the plan, and a person deletes the object."""
+    monkeypatch.setattr(clients, "KUBESCRIPT", kill_points.program(tmp_path))
+    case = place.approved("create")
+    words = ["approve", case.plan, *place.flags(tmp_path)]
+    screen = terminals.Screen(words, {**people.environment(tmp_path), kill_points.STOPS_AT: "bytes 1"})
+    try:
+        benches.until(lambda: _is_stopped(screen.process.pid), 120)
+        time.sleep(2 * SEND_S)
+        case.end("deleted")
+        before = case.record(), place.writes(), place.ends()
+        assert screen.end(signal.SIGCONT) == 1 and "this one was not sent: create configmaps" in screen.text, (
+            screen.text
+        )
+    finally:
+        screen.process.kill()
+    assert (case.record(), place.writes(), place.ends()) == before and case.found() == (None,)
+
+
+def _is_stopped(pid: int) -> bool:
+    _, _, status = Path(f"/proc/{pid}/stat").read_text().rpartition(") ")
+    return status.startswith("T")
 
 
 def test_an_api_server_gives_up_in_time_on_what_was_sent(place: Place) -> None:

@@ -2,7 +2,7 @@
 the store, before a request is sent, before its answer is read, before the end is put on record.
 
 `main` is the command line, which dies at the point that $DIES_AT names: `answer 3` is the third answer that is waited
-for. `Deaths` forks a process for each death from one that has made everything ready, since that takes a second.
+for. At $STOPS_AT it stops, and may send a request only in half a second. `Deaths` forks a process for each death from one that has made everything ready, since that takes a second.
 """
 
 from __future__ import annotations
@@ -39,6 +39,7 @@ from tests.kit import paths
 from tests.kit.processes import CONTEXT
 
 DIES_AT: Final = "DIES_AT"
+STOPS_AT: Final = "STOPS_AT"
 Reached = Callable[[str], None]
 """Told of each point that is reached, by its name."""
 
@@ -113,11 +114,16 @@ def main() -> None:
 
     def reached(name: str) -> None:
         seen[name] += 1
-        if f"{name} {seen[name]}" == os.environ.get(DIES_AT):
+        point = f"{name} {seen[name]}"
+        if point == os.environ.get(DIES_AT):
             die()
+        if point == os.environ.get(STOPS_AT):
+            os.kill(os.getpid(), signal.SIGSTOP)
 
     plant(reached)
     no_lease()
+    if STOPS_AT in os.environ:
+        application._SEND_S = 0.5  # type: ignore[misc]
     from kubescript.cli import main as cli
 
     cli.main()

@@ -13,13 +13,14 @@ import pytest
 from selenium import webdriver
 
 from kubescript_safety.controlplane import live
-from tests.kit import browser, clients, people, rollouts
+from tests.kit import app_objects, browser, clients, people, rollouts
+from tests.kit.controlplane.writer import Writer
 
 pytestmark = pytest.mark.timeout(300)
 
 ERAS = ("legacy", "2026-07-28")
 ROLLED_OUT = (
-    "web: ready, 3 of 3",
+    "web: ready, 3 of 3; services/web: 3 ready endpoints",
     "api: ready, 1 of 1",
     "worker: 1 of 1 new pods ready",
     "cache: 2 of 2 new pods ready",
@@ -37,6 +38,7 @@ def ours(live_cluster: live.Cluster) -> rollouts.Shop:
     """A shop that runs."""
     made = rollouts.Shop(live_cluster)
     made.open()
+    Writer(live_cluster.plane.kubeconfig).create(app_objects.service(made.namespace, "web", "web"))
     return made
 
 
@@ -54,7 +56,14 @@ def check_shown(diff: str, ours: rollouts.Shop) -> None:
     """Fails unless the diff has everything that the release changes, old and new."""
     for target in rollouts.TARGETS:
         assert target.format(ours.namespace) in diff
-    for words in ("worker:1", "worker:2", "spec.replicas", "restartedAt", "5 changes"):
+    for words in (
+        "worker:1",
+        "worker:2",
+        "spec.replicas",
+        "restartedAt",
+        "5 changes",
+        "endpoints of services/web: 2 → 3",
+    ):
         assert words in diff
 
 

@@ -31,11 +31,11 @@ _WHOLLY_KNOWN: Final = frozenset({"namespaces", "nodes", "customresourcedefiniti
 """Kinds of which all dependents are found here."""
 
 
-def report(k8s: client.K8s, removal: removals.Removal, one: impact_report.Report) -> None:
+def report(k8s: client.K8s, served: served_kinds.Served, removal: removals.Removal, one: impact_report.Report) -> None:
     """Reports the effects of one deletion. Raises ApiException."""
     kind = removal.kind
     if kind.full_name == "namespaces":
-        _report_content(k8s, removal.name, one)
+        _report_content(k8s, served, removal.name, one)
     elif kind.full_name == "nodes":
         _report_all(k8s, tool_kinds.find(k8s, "pods"), one, ("fieldSelector", f"spec.nodeName={removal.name}"))
     elif kind.full_name == "customresourcedefinitions.apiextensions.k8s.io":
@@ -50,9 +50,8 @@ def report(k8s: client.K8s, removal: removals.Removal, one: impact_report.Report
         one.tell("not looked at: what it owns")
 
 
-def _report_content(k8s: client.K8s, namespace: str, one: impact_report.Report) -> None:
+def _report_content(k8s: client.K8s, served: served_kinds.Served, namespace: str, one: impact_report.Report) -> None:
     """Adds the lines of a namespace: its contents."""
-    served = served_kinds.discover(k8s)
     found = inventory.read(k8s, namespace, served.kinds, served.missing)
     removals.tell_taken(one, found.objects.values())
     removals.tell_gaps(one, found.missing)
@@ -60,22 +59,21 @@ def _report_content(k8s: client.K8s, namespace: str, one: impact_report.Report) 
 
 def _report_all(k8s: client.K8s, kind: tool_kinds.Kind, one: impact_report.Report, *query: tuple[str, str]) -> None:
     """Adds a line about the objects of a kind in the whole cluster."""
-    listed, missing = inventory.read_lists(k8s, None, {kind: "metadata"}, *query)
-    found = inventory.Inventory(listed, missing)
+    found = inventory.Inventory(inventory.read_lists(k8s, None, {kind: "metadata"}, *query))
     removals.tell_taken(one, found.objects.values())
-    removals.tell_gaps(one, missing)
+    removals.tell_gaps(one, found.missing)
 
 
 def _report_users(k8s: client.K8s, kind: tool_kinds.Kind, field: str, name: str, one: impact_report.Report) -> None:
     """Adds a finding about the objects that name a class, and a line with their number."""
-    listed, missing = inventory.read_lists(k8s, None, {kind: "json"})
-    named = [each for objects in listed.values() for each in objects if cells.at(each, field) == name]
+    found = inventory.read_lists(k8s, None, {kind: "json"})
+    named = [each for objects in found.listed.values() for each in objects if cells.at(each, field) == name]
     if named:
         one.find(users.RULE, "warning", f"named by {kind.full_name} ({field})")
         line = f"{len(named)} {kind.full_name} name it ({field})"
         uids = [cells.at(each, "metadata.uid", "") for each in named if not _is_controlled(each)]
         one.affect(line, f"named by {kind.full_name}", len(named), uids)
-    removals.tell_gaps(one, missing)
+    removals.tell_gaps(one, found.missing)
 
 
 def _is_controlled(data: Json) -> bool:
@@ -94,8 +92,8 @@ def _report_claim(k8s: client.K8s, removal: removals.Removal, one: impact_report
 def _report_itself(k8s: client.K8s, removal: removals.Removal, one: impact_report.Report) -> None:
     """Adds the lines about the object's finalizers and age."""
     data = _fetch(k8s, removal, "metadata")
-    for each in inventory.Inventory({removal.kind: [data]} if data else {}, ()).objects.values():
-        removals.tell_object(one, each)
+    if data:
+        removals.tell_object(one, inventory.find(removal.kind, data))
 
 
 def _fetch(k8s: client.K8s, removal: removals.Removal, accept: exchanges.Accept) -> Json:

@@ -16,7 +16,7 @@ class Report:
     def __init__(self) -> None:
         self._lines: list[str] = []
         self._findings: list[Json] = []
-        self._affected: list[Json] = []
+        self._affected: dict[str, Json] = {}
 
     def tell(self, line: str) -> None:
         """Adds a line that only informs: a difference of it stops no plan."""
@@ -26,7 +26,9 @@ class Report:
         """Adds a line about an effect on `count` objects. `what` is the same for the same effect at any time; `uids`
         are those objects that do not come and go by themselves."""
         self._lines.append(line)
-        self._affected.append({"what": what, "count": count, "uids": sorted(uids)})
+        known = self._affected.setdefault(what, {"what": what, "count": 0, "uids": []})
+        known["count"] += count
+        known["uids"] = sorted({*known["uids"], *uids})
 
     def find(self, rule: str, level: str, message: str) -> None:
         """Adds a finding. Its message must be the same for the same finding at any time: no counts, no ages."""
@@ -34,4 +36,4 @@ class Report:
 
     def answer(self) -> Json:
         """Returns the report as the host reads it."""
-        return {"effects": self._lines, "findings": self._findings, "affected": self._affected}
+        return {"effects": self._lines, "findings": self._findings, "affected": list(self._affected.values())}

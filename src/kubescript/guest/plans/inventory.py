@@ -17,7 +17,7 @@ from kubescript.guest.sdk.objects import list_objects, schemas
 from kubescript.guest.sdk.values import exceptions, lazy_json
 from kubescript.wire import exchanges
 
-__all__ = ["Found", "Inventory", "Owner", "read", "read_lists"]
+__all__ = ["Found", "Inventory", "Lists", "Owner", "find", "read", "read_lists"]
 
 Json = dict[str, Any]
 Accept = exchanges.Accept
@@ -58,22 +58,38 @@ class Found(NamedTuple):
         return bool(self.metadata.get("deletionTimestamp"))
 
 
+class Lists(NamedTuple):
+    """The objects of some kinds."""
+
+    listed: dict[tool_kinds.Kind, list[Json]]
+    missing: list[str]
+    """Kinds that were not read, or not completely, with the reason."""
+    partial: set[tool_kinds.Kind]
+    """Kinds that were not read completely."""
+
+
 class Inventory:
     """One namespace's objects."""
 
-    def __init__(self, listed: Mapping[tool_kinds.Kind, Sequence[Json]], missing: Sequence[str]) -> None:
-        self.missing = list(missing)
+    def __init__(self, lists: Lists, missing: Sequence[str] = ()) -> None:
+        """`missing` is not looked at, beyond what `lists` does not have."""
+        self.missing = [*missing, *lists.missing]
         """Kinds that were not read, or not completely, with the reason."""
         self.objects: dict[str, Found] = {}
         """Maps each uid to its object."""
         self._owned: defaultdict[str, list[Found]] = defaultdict(list)
-        self._read = {(kind.group, kind.kind) for kind in listed}
-        for kind, objects in listed.items():
+        self._read = {(kind.group, kind.kind) for kind in lists.listed.keys() - lists.partial}
+        """Group and kind of what was read completely."""
+        for kind, objects in lists.listed.items():
             for each in objects:
-                found = _find(kind, each)
+                found = find(kind, each)
                 self.objects[found.uid] = found
                 for owner in found.owners:
                     self._owned[owner.uid].append(found)
+
+    def note(self, missing: Sequence[str]) -> None:
+        """Notes what else could not be read."""
+        self.missing += [each for each in missing if each not in self.missing]
 
     def owned(self, uid: str) -> Sequence[Found]:
         """Returns the objects that name an owner."""
@@ -117,48 +133,53 @@ class Inventory:
 def read(k8s: client.K8s, namespace: str, kinds: Sequence[tool_kinds.Kind], missing: Sequence[str]) -> Inventory:
     """Reads a namespace's objects of these kinds; `missing` are others that are not looked at."""
     accepts: dict[tool_kinds.Kind, Accept] = dict.fromkeys(kinds, "metadata")
-    listed, unread = read_lists(k8s, namespace, accepts)
-    return Inventory(listed, [*missing, *unread])
+    return Inventory(read_lists(k8s, namespace, accepts), missing)
 
 
 def read_lists(
     k8s: client.K8s, namespace: str | None, accepts: Mapping[tool_kinds.Kind, Accept], *query: tuple[str, str]
-) -> tuple[dict[tool_kinds.Kind, list[Json]], list[str]]:
-    """Returns the objects of each kind in a namespace, or in the cluster, and the kinds that could not be read
-    completely, with the reason."""
+) -> Lists:
+    """Returns the objects of each kind in a namespace, or in the cluster."""
     reads = {}
     for kind, accept in accepts.items():
         bounded = (*query, ("limit", str(MAX_OBJECTS)))
         call = exchanges.Call("GET", kind.path(namespace), bounded, accept=accept)
         reads[kind.full_name] = _reader(k8s, call)
     answers = subject.together(k8s, reads)
-    listed = {}
-    missing = []
+    found = Lists({}, [], set())
     for kind in accepts:
         answer = answers[kind.full_name]
         if isinstance(answer, Exception):
             # A kind that the cluster no longer serves has no objects.
             if not isinstance(answer, exceptions.NotFoundException):
-                missing.append(f"{kind.full_name} ({getattr(answer, 'status', None) or subject.reason(answer)})")
+                reason = getattr(answer, "status", None) or subject.reason(answer)
+                found.missing.append(f"{kind.full_name} ({reason})")
             continue
-        listed[kind], has_more = answer
-        if has_more:
-            missing.append(f"{kind.full_name} beyond the first {MAX_OBJECTS:,}")
-    return listed, missing
+        found.listed[kind], gap = answer
+        if gap:
+            found.partial.add(kind)
+            found.missing.append(f"{kind.full_name} {gap}")
+    return found
 
 
-def _reader(k8s: client.K8s, call: exchanges.Call) -> Callable[[], tuple[list[Json], bool]]:
-    """Returns a function that makes a call; it returns the objects, and whether there are more."""
+def _reader(k8s: client.K8s, call: exchanges.Call) -> Callable[[], tuple[list[Json], str]]:
+    """Returns a function that makes a call; it returns the objects, and what of them is missing."""
 
-    def fetch() -> tuple[list[Json], bool]:
-        found, _ = k8s._session.fetch_list(call, schemas.OBJECT, "")
+    def fetch() -> tuple[list[Json], str]:
+        found, reply = k8s._session.fetch_list(call, schemas.OBJECT, "")
         if call.accept == "metadata":
             # A namespace may have many objects, and managedFields is most of their metadata.
-            return [_cut(lazy_json.whole(each._data)) for each in found], _has_more(found)
+            return [_cut(lazy_json.whole(each._data)) for each in found], _find_gap(found)
         objects: list[Json] = subject.plain(found)
-        return objects, _has_more(found)
+        # The policy may withhold all but the metadata.
+        return objects, "(of which only metadata may be read)" if reply.metadata_rule else _find_gap(found)
 
     return fetch
+
+
+def _find_gap(found: list_objects.ListObject) -> str:
+    """Returns which objects of a list are missing, if there are more."""
+    return f"beyond the first {MAX_OBJECTS:,}" if found.metadata._continue else ""
 
 
 def _cut(data: Json) -> Json:
@@ -167,11 +188,7 @@ def _cut(data: Json) -> Json:
     return {"metadata": {key: metadata[key] for key in _KEPT & metadata.keys()}}
 
 
-def _has_more(found: list_objects.ListObject) -> bool:
-    return bool(found.metadata._continue)
-
-
-def _find(kind: tool_kinds.Kind, data: Json) -> Found:
+def find(kind: tool_kinds.Kind, data: Json) -> Found:
     """Returns an object with its owners."""
     metadata = cells.at(data, "metadata", {})
     owners = tuple(_list_owners(data))

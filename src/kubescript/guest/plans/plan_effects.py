@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from kubescript.guest.kubectl import tool_kinds
-from kubescript.guest.plans import cluster_removals, impact_report, removals, workloads
+from kubescript.guest.plans import cluster_removals, impact_report, removals, served_kinds, workloads
 from kubescript.guest.sdk import client
 from kubescript.kube import kinds
 
@@ -33,10 +33,12 @@ def plan_effects(k8s: client.K8s, changes: Sequence[Json]) -> list[Json]:
         if change["verb"] == "delete" or change["subresource"] == _EVICTION:
             removal = _find_removal(k8s, change)
             by_namespace[removal.namespace].append((removal, one))
-    for removal, one in by_namespace.pop("", ()):
-        cluster_removals.report(k8s, removal, one)
-    for namespace, pairs in by_namespace.items():
-        removals.report(k8s, namespace, pairs)
+    if by_namespace:
+        served = served_kinds.discover(k8s, [change["group"] for change in changes])
+        for removal, one in by_namespace.pop("", ()):
+            cluster_removals.report(k8s, served, removal, one)
+        for namespace, pairs in by_namespace.items():
+            removals.report(k8s, served, namespace, pairs)
     answers = [one.answer() for one in reports]
     workloads.add_effects(k8s, changes, answers)
     return answers

@@ -78,11 +78,9 @@ def _read(k8s: client.K8s, namespace: str, found: inventory.Inventory, gone: Obj
         # Only a budget needs whole pods, which are the largest objects of most namespaces.
         wanted += [slices.full_name, _BUDGETS, *(["pods"] if _BUDGETS in present else [])]
     accepts: dict[tool_kinds.Kind, inventory.Accept] = {present[name]: "json" for name in wanted if name in present}
-    listed, missing = inventory.read_lists(k8s, namespace, accepts)
-    for each in missing:
-        if each not in found.missing:
-            found.missing.append(each)
-    return {kind.plural: objects for kind, objects in listed.items()}
+    lists = inventory.read_lists(k8s, namespace, accepts)
+    found.note(lists.missing)
+    return {kind.plural: objects for kind, objects in lists.listed.items()}
 
 
 def _names(objects: Iterable[inventory.Found], kind: str) -> set[str]:

@@ -6,7 +6,7 @@ Each namespace is read once, however many deletions it has.
 from __future__ import annotations
 
 import functools
-from collections import defaultdict
+from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
@@ -43,10 +43,8 @@ class Removal(NamedTuple):
 Reports = Sequence[tuple[Removal, impact_report.Report]]
 
 
-def report(k8s: client.K8s, namespace: str, removals: Reports) -> None:
+def report(k8s: client.K8s, served: served_kinds.Served, namespace: str, removals: Reports) -> None:
     """Reports the effects of one namespace's deletions. Raises ApiException."""
-    groups = [each.kind.group for each, _ in removals]
-    served = served_kinds.discover(k8s, groups)
     found = inventory.read(k8s, namespace, served.kinds, served.missing)
     gone = found.collect([each.uid for each, _ in removals if not each.orphans])
     for each, _ in removals:
@@ -91,9 +89,9 @@ def _taken(found: inventory.Inventory, removal: Removal, gone: Mapping[str, inve
     if removal.orphans:
         return []
     taken: dict[str, inventory.Found] = {}
-    waiting = [removal.uid]
+    waiting = deque([removal.uid])
     while waiting:
-        for each in found.owned(waiting.pop(0)):
+        for each in found.owned(waiting.popleft()):
             if each.uid in gone and each.uid not in taken and each.uid != removal.uid:
                 taken[each.uid] = each
                 waiting.append(each.uid)

@@ -79,14 +79,14 @@ def find_callers(k8s: client.K8s) -> tuple[dict[tuple[str, str], list[str]], lis
     namespace and name; and the kinds that could not be read, with the reason."""
     kinds = [tool_kinds.find(k8s, each) for each in _CALLERS]
     accepts: dict[tool_kinds.Kind, inventory.Accept] = dict.fromkeys(kinds, "json")
-    listed, missing = inventory.read_lists(k8s, None, accepts)
+    lists = inventory.read_lists(k8s, None, accepts)
     found: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
-    for kind, objects in listed.items():
+    for kind, objects in lists.listed.items():
         for each in objects:
             message = f"called by the API server for {kind.full_name}/{cells.line(cells.name(each))}"
             for service in _list_called(each):
                 found[service].append(message)
-    return found, missing
+    return found, lists.missing
 
 
 def _list_called(data: Json) -> set[tuple[str, str]]:

@@ -79,7 +79,7 @@ def report(
     services = [(each, one) for each, one in removals if each.kind.full_name == "services"]
     if services:
         callers, missing = routes.find_callers(k8s)
-        found.missing += [each for each in missing if each not in found.missing]
+        found.note(missing)
         for each, one in services:
             for message in callers.get((namespace, each.name), ()):
                 one.find(RULE, "critical", message)
@@ -89,9 +89,9 @@ def _read(k8s: client.K8s, namespace: str, found: inventory.Inventory, wanted: I
     """Returns the whole objects of these kinds. Kinds without objects are not read again."""
     present = {each.kind.full_name: each.kind for each in found.objects.values()}
     accepts: dict[tool_kinds.Kind, inventory.Accept] = {present[name]: "json" for name in wanted if name in present}
-    listed, missing = inventory.read_lists(k8s, namespace, accepts)
-    found.missing += [each for each in missing if each not in found.missing]
-    return listed
+    lists = inventory.read_lists(k8s, namespace, accepts)
+    found.note(lists.missing)
+    return lists.listed
 
 
 def _list_staying(listed: Listed, found: inventory.Inventory, gone: Objects) -> Iterator[tuple[tool_kinds.Kind, Json]]:

@@ -242,19 +242,46 @@ def test_a_namespace_is_read_once(plan: plan_mode.Planner) -> None:
     assert len(plan.calls) == once < 45
 
 
+def assess(answer: object, *names: str) -> tuple[kept_plan.Step, ...]:
+    """What the host makes of an answer about deletions of these pods."""
+    outcome = runs.Outcome(result=json.dumps(answer).encode())
+    gone = kept_plan.Request("DELETE", "/api/v1/namespaces/shop/pods/a")
+    steps = [kept_plan.Step(gone, "delete", "", "v1", "pods", "", "shop", name) for name in names]
+    assessor = impact.Assessor(lambda _script, _operation: (outcome, str), "", lambda steps: [()] * len(steps))
+    return assessor.assess(steps, operation.Operation())
+
+
 def test_what_is_cut_off_is_counted() -> None:
     """An approver must not take the first lines for all of them."""
-    answers = [
-        {"effects": ["x" * 500, *map(str, range(34))], "findings": []},
-        {"effects": ["one"], "findings": []},
-    ]
-    outcome = runs.Outcome(result=json.dumps(answers).encode())
-    gone = kept_plan.Request("DELETE", "/api/v1/namespaces/shop/pods/a")
-    steps = [kept_plan.Step(gone, "delete", "", "v1", "pods", "", "shop", name) for name in ("a", "b")]
-    assessor = impact.Assessor(lambda _script, _operation: (outcome, str), "", lambda steps: [()] * len(steps))
-    first, second = assessor.assess(steps, operation.Operation())
+    lines = ["x" * 500, *map(str, range(34))]
+    first, second = assess([{"effects": lines, "findings": []}, {"effects": ["one"], "findings": []}], "a", "b")
     assert first.effects[0] == "x" * 400 + " …" and first.effects[29:] == ("28", "… and 5 more")
     assert second.effects == ("one",)
+
+
+USED: Final = {"rule": "writes.used", "level": "warning", "message": "mounted by deployments.apps/web"}
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        None,
+        [],
+        [{"effects": ["one"], "findings": []}] * 2,
+        [{"effects": "one", "findings": []}],
+        [{"effects": [], "findings": [], "more": 1}],
+        [{"effects": [], "findings": [USED | {"level": "none"}]}],
+        [{"effects": [], "findings": [USED | {"rule": "NO_DESTRUCTIVE_SHORTCUTS"}]}],
+        [{"effects": [], "findings": [], "affected": [{"what": "takes pods", "count": "1"}]}],
+    ],
+)
+def test_an_answer_of_another_form_is_a_finding(answer: object) -> None:
+    """It comes from a process that reads hostile objects, so nothing of it is taken."""
+    (step,) = assess(answer, "a")
+    assert not step.effects and not step.affected
+    assert [(each.rule, each.level) for each in step.findings] == [("writes.effects", "warning")]
+    (step,) = assess([{"effects": [], "findings": [USED]}], "a")
+    assert [each.message for each in step.findings] == [USED["message"]]
 
 
 def test_objects_of_the_cluster(plan: plan_mode.Planner) -> None:

@@ -217,8 +217,13 @@ class Asker:
         found = await _in_thread(self.approvals.decide, plan_id, decision)
         if found.state == "approved":
             report = _reporter(matter.on_progress)
-            async with self.remembered.applying:
-                found = await _in_thread(self.approvals.apply, plan_id, report, limiter=_APPLYING)
+            try:
+                async with self.remembered.applying:
+                    found = await _in_thread(self.approvals.apply, plan_id, report, limiter=_APPLYING)
+            except errors.PlanLost:
+                # Another server may go on with it.
+                self._tell_later(matter.caller)
+                raise
         matter = replace(matter, found=found)
         return await self._answer_end(matter)
 
@@ -241,9 +246,7 @@ class Asker:
         answer = replace(answer, applied=ended.state == "applied")
         if ended.state in _OPEN:
             # It needs another person's approval, or is being applied.
-            if caller.lasts:
-                # The session's next call tells how it ended.
-                self.remembered.wait(caller.session)
+            self._tell_later(caller)
             return answer
         await self._mark_reported(ended)
         if ended.state == "stopped":
@@ -254,6 +257,11 @@ class Asker:
         if rollouts is None:
             return answer
         return outcome.add_answer(answer, rollouts)
+
+    def _tell_later(self, caller: types.Caller) -> None:
+        """Has the session's next call tell how its plan ended."""
+        if caller.lasts:
+            self.remembered.wait(caller.session)
 
     def _approver(self, caller: types.Caller) -> str:
         """Returns the name under which a caller's decision is recorded."""

@@ -53,9 +53,13 @@ def add_end(answer: types.Answer, found: record.Record, quote: Quote) -> types.A
 def add_failure(answer: types.Answer, error: errors.KubescriptError, quote: Quote) -> types.Answer:
     """Returns the answer with the reason why its plan ends here."""
     log.warning("plan %s: %s", answer.plan, error.message, extra=error.log_fields)
-    is_ours = isinstance(error, errors.PlanError | errors.AuditError | errors.Busy)
     # Attack: a webhook's words appear in the account of the changes that were made before a plan was lost.
-    if is_ours and not isinstance(error, errors.PlanLost):
+    if isinstance(error, errors.PlanLost):
+        name = answer.plan
+        ours = f"plan {name}: error {error.code}; this server changes nothing more, and another one may go on"
+        answer = add_words(answer, f"{ours}; `kubescript plans show {name}` tells how it ends")
+        answer = add_answer(answer, quote(error.message))
+    elif isinstance(error, errors.PlanError | errors.AuditError | errors.Busy):
         answer = add_words(answer, f"error {error.code}: {error.message}; nothing more is changed")
     else:
         answer = add_words(answer, f"error {error.code}; nothing more is changed")

@@ -162,7 +162,7 @@ def test_a_dependent_that_appears_between_two_steps_stops_the_second(shop: Shop)
 
 def test_what_runs_only_after_the_plan_was_made_stops_it(shop: Shop) -> None:
     """A deletion of what is idle is no finding; of what runs it is a critical one."""
-    web = shop.deployment(replicas=0)
+    web = shop.deployment()
     shop.writer.write_status(web, {"replicas": 0})
     shown = shop.delete(web)
     assert not shown.critical

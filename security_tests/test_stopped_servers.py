@@ -24,7 +24,7 @@ import pytest
 from kubernetes import client
 
 from kubescript import app, config, errors, types
-from kubescript.changes import application, approval, planner, planning, recovery, requests
+from kubescript.changes import approval, planner, planning, recovery, requests, work
 from kubescript.changes.store import record
 from kubescript.changes.view import plain
 from kubescript.changes.writer import WritableAccess
@@ -355,11 +355,11 @@ def test_a_model_hears_that_another_server_may_go_on(
     place: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """When its own server comes too late for a step that a person has approved."""
-    monkeypatch.setattr(application, "_LEASE_S", 0.0)
+    monkeypatch.setattr(work, "LEASE_S", 0.0)
     script = WRITES["create"].replace("new-N", "told").replace("NAMESPACE", repr(place.namespace))
     with people.talk(place.flags(tmp_path), people.environment(tmp_path), people.Client()) as talk:
         with monkeypatch.context() as patched:
-            patched.setattr(application, "_SEND_S", -1.0)
+            patched.setattr(work, "_SEND_S", -1.0)
             told = clients.text(talk.ask(f"{script}1"))
         assert "error cluster.late; this server changes nothing more, and another one may go on" in told, told
         assert "this one was not sent: create configmaps" in told and "told" not in place.data()

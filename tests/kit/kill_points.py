@@ -27,7 +27,7 @@ from urllib3 import connection
 from kubescript import app, config, errors, programs, types
 from kubescript.audit import recorder
 from kubescript.broker import operation
-from kubescript.changes import application, planning, recovery
+from kubescript.changes import planning, recovery, work
 from kubescript.changes.store import store
 from kubescript.changes.writer import WritableAccess
 from kubescript.cluster import connections, http, live  # noqa: F401 - likewise
@@ -105,7 +105,7 @@ def die() -> None:
 
 def no_lease() -> None:
     """Has whoever comes next take a plan for abandoned at once, and not after a minute."""
-    application._LEASE_S = 0.0  # type: ignore[misc]
+    work.LEASE_S = 0.0  # type: ignore[misc]
 
 
 def main() -> None:
@@ -123,7 +123,7 @@ def main() -> None:
     plant(reached)
     no_lease()
     if STOPS_AT in os.environ:
-        application._SEND_S = 0.5  # type: ignore[misc]
+        work._SEND_S = 0.5  # type: ignore[misc]
     from kubescript.cli import main as cli
 
     cli.main()
@@ -160,7 +160,7 @@ class _Order:
     """The plan that it applies; empty for what a server does at its start."""
     dies_at: int = 0
     stops_at: str = ""
-    send_s: float = application._SEND_S
+    send_s: float = work._SEND_S
     continues: bool = False
     """Whether the process of this plan that has stopped goes on."""
 
@@ -179,7 +179,7 @@ class Deaths:
         """What a server does at its start."""
         return self._successful(_Order())
 
-    def stop(self, plan: str, at: str, send_s: float = application._SEND_S) -> None:
+    def stop(self, plan: str, at: str, send_s: float = work._SEND_S) -> None:
         """Applies an approved plan in a process that stops (SIGSTOP) at a point: `mark 2` is the second mark. `send_s`
         is how long after its mark a request may be sent."""
         life = self._live(_Order(plan, stops_at=at, send_s=send_s))
@@ -284,7 +284,7 @@ def _live(parts: app.Application, audit: Path, order: _Order, writer: int, scrip
     """A process from its birth to its end. It has store, connections and audit record of its own."""
     code = 1
     try:
-        application._SEND_S = order.send_s  # type: ignore[misc]
+        work._SEND_S = order.send_s  # type: ignore[misc]
         seen: Counter[str] = Counter()
 
         def reached(name: str) -> None:

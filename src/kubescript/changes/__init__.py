@@ -6,7 +6,7 @@ planner, review    the draft becomes a plan, which is reviewed by the rules abou
 store/             the plan waits, even if its server ends
 view/, ask/, page/ a person sees it, at the client, on a page or in a terminal, and decides
 approval           whose answer counts
-application        each step is tried again and sent, with its precondition                traces, rollouts
+application, work  each step is tried again and sent, with its precondition                sameness, traces, rollouts
 recovery           another server continues the plans of a dead one
 undo               the reverse of a plan is another plan
 planning           assembles these parts for one caller

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 from kubescript import errors
 from kubescript.broker import records
-from kubescript.changes import application, plan, planner
+from kubescript.changes import application, plan, planner, work
 from kubescript.changes.store import record
 
 if TYPE_CHECKING:
@@ -89,12 +89,12 @@ class Approvals:
         plans = self._plans()
         return plans.decide(plan_id, decision)
 
-    def apply(self, plan_id: str, report: application.Report) -> record.Record:
+    def apply(self, plan_id: str, report: work.Report) -> record.Record:
         """Applies an approved plan, or continues one whose server died. Raises KubescriptError when that is impossible;
         the message says what was applied."""
         self._check_record(self.get(plan_id).plan)
         journal = records.NOWHERE
-        on_end: application.End = _record_nowhere
+        on_end: work.End = _record_nowhere
         if self._ledger is not None:
             journal = self._ledger.application(plan_id, self._user)
             on_end = self._ledger.record_application

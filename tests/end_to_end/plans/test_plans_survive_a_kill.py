@@ -24,7 +24,7 @@ from kubernetes import client
 
 from kubescript import app, config, errors, programs, types
 from kubescript.audit import recorder
-from kubescript.changes import application, approval, planner, planning, recovery
+from kubescript.changes import approval, planner, planning, recovery, work
 from kubescript.changes.store import record, store
 from kubescript.changes.writer import WritableAccess
 from kubescript.cluster import live as live_cluster_access
@@ -401,7 +401,7 @@ def test_a_server_that_ends_in_the_orderly_way_leaves_its_plans_to_the_next_one(
     place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It does not take its own end for a failure of the plan."""
-    monkeypatch.setattr(application, "_LEASE_S", 0.0)
+    monkeypatch.setattr(work, "LEASE_S", 0.0)
     made = place.approved()
     ending = app.Application(place.application.settings, spawner.Spawner(programs.WORKER))
     assert ending.operator.planning is not None

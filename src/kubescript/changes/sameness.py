@@ -1,0 +1,66 @@
+"""Checks that a request still does what was shown of it. `work` asks before the request is sent."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from kubescript import errors
+from kubescript.changes import attempt, plan
+from kubescript.wire import inspection
+
+__all__ = ["check"]
+
+_SHOWN: Final = 5
+"""How many fields are listed for a request whose effect has changed."""
+# Attack: a value of several megabytes would be in the store, in the log and on each page.
+_MAX_SHOWN: Final = 200
+
+
+def check(step: plan.Step, tried: attempt.Attempt) -> None:
+    """Raises PlanError unless a step, as it was tried now, still does what was shown, to the same object."""
+    _check_same(step, tried.changes)
+    _check_notices(step, tried)
+
+
+def _check_same(step: plan.Step, changes: inspection.Changes) -> None:
+    """Raises PlanError unless the request still does what was shown, to the same object."""
+    shown = found = ""
+    if step.precondition is not None:
+        shown = step.precondition.uid
+    if changes.before is not None:
+        found = changes.before.uid
+    # Changes of a status, or of fields that the plan does not touch, are no reason to stop.
+    if found == shown and changes.digest == step.digest:
+        return
+    what = _describe_rows(changes)
+    if found and shown and found != shown:
+        what = "it is another object of that name"
+    raise errors.PlanError(f"{step.target} has changed since the plan was made: {what}", code="plan.changed")
+
+
+def _check_notices(step: plan.Step, tried: attempt.Attempt) -> None:
+    """Raises PlanError if a rule on changes has a message that was not shown."""
+    # Attack: an apply by force takes fields from a manager that had none when the plan was made.
+    shown = {(finding.rule, finding.message) for finding in step.findings}
+    for notice in tried.notices:
+        if (notice.rule, notice.message) not in shown:
+            raise errors.PlanError(
+                f"{step.target} has changed since the plan was made: {notice.rule}: {notice.message}",
+                code="plan.changed",
+            )
+
+
+def _describe_rows(changes: inspection.Changes) -> str:
+    """Describes what the request would change now."""
+    shown = []
+    for row in changes.rows[:_SHOWN]:
+        old, new = _cut(row.old), _cut(row.new)
+        shown.append(f"{_cut(row.path)}: {old} → {new}")
+    effect = "; ".join(shown) or "nothing"
+    return f"the request would now change {effect}"
+
+
+def _cut(text: str | None) -> str:
+    if text is None:
+        return "nothing"
+    return text[:_MAX_SHOWN]

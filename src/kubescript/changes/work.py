@@ -1,0 +1,289 @@
+"""One application of a plan: exactly its requests are sent, in order, each for the object that was shown.
+
+Every step is written to the store before and after it is sent.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final, Literal
+
+import msgspec
+
+from kubescript import errors
+from kubescript.broker import operation
+from kubescript.changes import attempt, calls, plan, reassessment, replacement, requests, sameness, traces, writer
+from kubescript.changes.store import record
+from kubescript.cluster import timers
+from kubescript.request import request
+from kubescript.wire import inspection
+
+if TYPE_CHECKING:
+    from kubescript.changes.store import store
+
+__all__ = ["LEASE_S", "LOST", "End", "Report", "Work"]
+
+log = logging.getLogger(__name__)
+
+Report = Callable[[int, int, str], None]
+"""A function that is called with the number of finished steps, their total, and the current action."""
+End = Callable[[record.Record], None]
+"""A function that records how an application ended. Raises AuditError."""
+
+LEASE_S: Final = 60.0
+"""How many seconds after its last mark a server loses its plan."""
+# Attack: a server that was stopped, or whose machine slept, continues when another server has taken over its plan. So a
+# request is sent within half of the lease, and the API server gives up on it within another third.
+_SEND_S: Final = LEASE_S / 2
+"""How many seconds after the start of its mark a request may be sent."""
+_ANSWER_S: Final = int(LEASE_S / 3)
+"""How many seconds the API server may take for one request."""
+_TRIES: Final = 5
+"""How often a step is tried again if its object has a new version but the effect is the same."""
+_DOUBTFUL: Final = frozenset({"sending", "unknown"})
+LOST: Final = frozenset({"plan.decided", "plan.store", "cluster.late"})
+"""The codes of errors after which another server may go on with the plan, as it may when this server ends."""
+_WAITING: Final = record.Application()
+
+
+class Work:
+    """One application of a plan."""
+
+    def __init__(
+        self,
+        plans: store.Store,
+        owner: str,
+        taken: record.Record,
+        operation: operation.Operation,
+        again: reassessment.Reassessment,
+    ) -> None:
+        self._plans = plans
+        self._again = again
+        self._owner = owner
+        self._taken = taken
+        self._plan = taken.plan
+        self._manager = taken.plan.manager
+        self._done = list(taken.steps)
+        self._operation = operation
+
+    def find_out(self, cluster: writer.Writer) -> None:
+        """Finds out whether the requests that a dead server had marked were carried out. Raises ClusterError,
+        AuditError or PlanError; this method can then be called again."""
+        for index, step in enumerate(self._plan.steps):
+            last = self._done[index]
+            if last.state not in _DOUBTFUL:
+                continue
+            # Its server died before it had noted how the request ended, or the end itself left that open.
+            self._mark(index, self._find(cluster, step, last))
+
+    def run(self, cluster: writer.Writer, report: Report) -> None:
+        """Applies the remaining steps. Raises KubescriptError at the first step that fails."""
+        count = len(self._plan.steps)
+        has_begun = any(each.state != "waiting" for each in self._done)
+        if not has_begun:
+            self._check(cluster, report)
+        for index, step in enumerate(self._plan.steps):
+            last = self._done[index]
+            # Either the dead server was about to stop, or the outcome is unknown.
+            if last.state in {"failed", "unknown"}:
+                raise errors.PlanError(f"{step.what}: {last.text}")
+            _tell(report, index, count, step.what)
+            if last.state != "done":
+                self._apply_or_find(cluster, index, step)
+        _tell(report, count, count, "applied")
+
+    def story(self) -> str:
+        """Describes how many changes were made."""
+        count = 0
+        doubts = ""
+        for step, each in zip(self._plan.steps, self._done, strict=True):
+            if each.state == "done":
+                count += 1
+            elif each.state in _DOUBTFUL:
+                doubts += f"; nobody knows whether this one was: {step.what}"
+            elif each.state == "not sent":
+                doubts += f"; this one was not sent: {step.what}"
+        lost = replacement.describe_lost(self._plan.steps, self._done)
+        return f"{count} of {len(self._done)} changes were made{doubts}{lost}"
+
+    def end(self, state: Literal["applied", "stopped"], text: str, on_end: End) -> record.Record:
+        """Ends the application, with a text for a person. Raises PlanError with that text if the store cannot keep
+        it, or another server has taken the plan over."""
+        # Attack: this process was stopped while another server applied the plan, and puts another end on record.
+        try:
+            self._plans.renew(self._plan.id, self._owner)
+        except errors.PlanError as error:
+            raise _lose(text, error) from None
+        ended = msgspec.structs.replace(self._taken, state=state, steps=tuple(self._done), text=text)
+        # The end is recorded before it is stored: a server that dies in between then leaves two records of the end
+        # rather than none.
+        try:
+            on_end(ended)
+        except errors.AuditError as error:
+            log.warning("plan %s: %s", self._plan.id, error.message, extra=error.log_fields)
+            ended = msgspec.structs.replace(ended, text=f"{text}; the audit record does not have this end")
+        try:
+            self._plans.finish(self._plan.id, self._owner, state, ended.text)
+        except errors.PlanError as error:
+            raise _lose(text, error) from None
+        return ended
+
+    def _check(self, cluster: writer.Writer, report: Report) -> None:
+        """Raises KubescriptError unless each step still does what was shown. At this point, nothing has been sent."""
+        count = len(self._plan.steps)
+        for index, step in enumerate(self._plan.steps):
+            _tell(report, 0, count, f"looking at {step.target} again")
+            call = self._call(step)
+            self._try_step(cluster, index, step, call, is_beside=bool(step.replaces))
+            # The mark renews the lease, which may be shorter than the checks of many steps.
+            self._mark(index, _WAITING)
+        _tell(report, 0, count, "looking again at what it affects")
+        self._again.look()
+
+    def _apply_or_find(self, cluster: writer.Writer, index: int, step: plan.Step) -> None:
+        """Applies one step, unless another server's request for it comes first. Raises KubescriptError."""
+        try:
+            self._apply(cluster, index, step)
+        except errors.PlanError as error:
+            earlier = self._taken.steps[index]
+            if earlier.state not in _DOUBTFUL or error.code in LOST:
+                raise
+            # The other server's request may have arrived after it was looked for.
+            found = self._find(cluster, step, earlier)
+            if found.state != "done":
+                raise
+            self._mark(index, found)
+
+    def _find(self, cluster: writer.Writer, step: plan.Step, last: record.Application) -> record.Application:
+        """Finds out whether a request was carried out that another server had marked. Raises KubescriptError."""
+        call = self._call(step)
+        search = traces.Search(cluster, step, call, last, self._manager, self._operation)
+        return search.find()
+
+    def _apply(self, cluster: writer.Writer, index: int, step: plan.Step) -> None:
+        """Applies one step. Raises KubescriptError."""
+        if step.replaces:
+            self._wait(cluster, index, step)
+        for _ in range(_TRIES):
+            # Attack: a dependent appears after the plan was made, or between two steps.
+            self._again.look_before(index)
+            call = self._call(step)
+            changes = self._try_step(cluster, index, step, call)
+            before = changes.before or inspection.Facts()
+            guarded = requests.guard(call, before.uid, before.resource_version)
+            is_sent = self._send_step(cluster, index, step, guarded, before.resource_version)
+            if is_sent:
+                return
+        raise errors.PlanError(f"{step.what}: the object changes faster than it can be written", code="plan.changed")
+
+    def _wait(self, cluster: writer.Writer, index: int, step: plan.Step) -> None:
+        """Waits until the object that a step replaces is gone. Raises KubescriptError if that takes too long."""
+        for _ in replacement.looks():
+            call = requests.named(self._call(step), step.name)
+            # An API server that does not answer for a moment must not leave the plan without either object.
+            with contextlib.suppress(errors.ClusterError):
+                if replacement.is_gone(step, cluster.read_facts(call, self._operation)):
+                    return
+            # The mark renews the lease.
+            self._mark(index, _WAITING)
+        raise replacement.late(step)
+
+    def _try_step(
+        self, cluster: writer.Writer, index: int, step: plan.Step, call: request.Request, *, is_beside: bool = False
+    ) -> inspection.Changes:
+        """Dry-runs a step. Raises KubescriptError unless it still does what was shown."""
+        current = self._current(cluster, call)
+        tried = cluster.try_again(current, self._operation, is_beside=is_beside)
+        if isinstance(tried, attempt.Sent):
+            raise self._mark_refused(index, step, tried, "failed")
+        sameness.check(step, tried)
+        # Attack: what was idle when the plan was made runs by now.
+        self._again.note(index, tried)
+        return tried.changes
+
+    def _current(self, cluster: writer.Writer, call: request.Request) -> request.Request:
+        """Returns a request that names a version, but with the current version."""
+        if not call.name or not requests.names_version(call):
+            return call
+        # The object's status may have changed since the script read it, or the previous step may have changed other
+        # fields.
+        now = cluster.read_facts(call, self._operation)
+        if now is None:
+            return call
+        return requests.guard(call, now.uid, now.resource_version)
+
+    def _send_step(
+        self, cluster: writer.Writer, index: int, step: plan.Step, call: request.Request, version: str
+    ) -> bool:
+        """Sends a step. Returns False if the object has just been given a new version. Raises KubescriptError."""
+        sending = record.Application("sending", call.audit_id, version)
+        # The mark renews the lease while it is written, so the time begins before that.
+        send_by = timers.uptime() + _SEND_S
+        self._mark(index, sending)
+        bounded = replace(requests.bound(call, _ANSWER_S), send_by=send_by)
+        try:
+            sent = cluster.send(bounded, self._operation)
+        except errors.AuditError as error:
+            # The request could not be recorded, so it was not sent.
+            failed = record.Application("failed", text=error.message)
+            self._mark(index, failed)
+            raise
+        except errors.KubescriptError as error:
+            is_unsent = isinstance(error, errors.ClusterError) and error.is_unsent
+            state: record.StepState = "not sent" if is_unsent else "unknown"
+            self._mark(index, msgspec.structs.replace(sending, state=state, text=error.message))
+            raise
+        if sent.status >= 500:
+            # A failing API server, or one behind a failing proxy, may have carried out the request anyway.
+            raise self._mark_refused(index, step, sent, "unknown", sending)
+        is_late = sent.status == 409 and step.precondition is not None
+        if sent.status >= 300 and not is_late:
+            raise self._mark_refused(index, step, sent, "failed", sending)
+        done = msgspec.structs.replace(sending, state="done", status=sent.status, uid=sent.uid)
+        # If it is late, nothing was written, so the step will be tried and sent again.
+        self._mark(index, _WAITING if is_late else done)
+        if sent.fault is not None:
+            raise sent.fault
+        return not is_late
+
+    def _mark_refused(
+        self,
+        index: int,
+        step: plan.Step,
+        sent: attempt.Sent,
+        state: Literal["failed", "unknown"],
+        sending: record.Application = _WAITING,
+    ) -> errors.PlanError:
+        """Marks a step that the API server refused; returns the error."""
+        text = attempt.find_message(sent.text)
+        self._mark(index, msgspec.structs.replace(sending, state=state, status=sent.status, text=text))
+        return errors.PlanError(f"{step.what}: {sent.status}: {text}")
+
+    def _call(self, step: plan.Step) -> request.Request:
+        call = calls.of(step, step.request, self._operation, self._plan.id)
+        return requests.mark(call, self._manager)
+
+    def _mark(self, index: int, state: record.Application) -> None:
+        """Records a step's state. Raises PlanError."""
+        # Only the state "sending" must be in the store before it is true; any other state is true even if it cannot be
+        # stored.
+        if state.state != "sending":
+            self._done[index] = state
+        self._plans.mark(self._plan.id, self._owner, index, state)
+        self._done[index] = state
+
+
+def _lose(text: str, error: errors.PlanError) -> errors.PlanLost:
+    """Returns the error of a plan that another server ends, or whose end cannot be kept."""
+    return errors.PlanLost(f"{text}; {error.message}", code=error.code, remedy=error.remedy)
+
+
+def _tell(report: Report, done: int, count: int, text: str) -> None:
+    # The client may be gone, but cancelling a call must not leave a plan half applied.
+    try:
+        report(done, count, text)
+    except Exception as error:  # of any kind: a failure of the reporter is not a failure of the plan
+        log.debug("no client hears of the progress any more: %r", error)

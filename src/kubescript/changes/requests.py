@@ -14,7 +14,7 @@ from kubescript import errors
 from kubescript.request import request
 
 __all__ = [
-    "bound", "canonical", "creation", "dry_run", "guard", "is_dry_run", "mark", "name", "named", "names_version", "pin",
+    "bound", "canonical", "creation", "dry_run", "guard", "is_dry_run", "mark", "name", "named", "names_version",
     "read", "rename", "target",
 ]  # fmt: skip
 
@@ -151,12 +151,6 @@ def guard(call: request.Request, uid: str, resource_version: str) -> request.Req
     else:
         # Attack: the object is deleted at this moment, and a PUT or an apply with a version alone makes it again.
         body["metadata"] = _mapping(body, "metadata") | both
-    return replace(call, body=_encode(body))
-
-
-def pin(call: request.Request, uid: str) -> request.Request:
-    """Returns the canonical deletion with the precondition that its object is this one, in any version."""
-    body = _decode(call) | {"preconditions": {"uid": uid}}
     return replace(call, body=_encode(body))
 
 

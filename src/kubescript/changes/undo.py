@@ -9,7 +9,7 @@ import msgspec
 
 from kubescript import errors, types
 from kubescript.broker import operation, records
-from kubescript.changes import calls, plan, planner, requests, writer
+from kubescript.changes import calls, plan, planner, writer
 from kubescript.changes.store import record
 from kubescript.request import json_body, request
 from kubescript.wire import inspection
@@ -40,6 +40,7 @@ def make(
     own = operation.Operation(draft=drafted, session=caller.session, journal=journal)
     pairs = list(zip(done.plan.steps, done.steps, strict=True))
     gone = []
+    planned = []
     for step, application in reversed(pairs):
         if application.state != "done":
             continue
@@ -48,16 +49,17 @@ def make(
         if now is None or _is_ending(now, reverse):
             gone.append(step.what)
             continue
-        uid = _check_same(step, application, now)
-        if reverse.verb == "delete":
-            # Attack: the object is made anew at this moment, or before the new plan is approved.
-            reverse = requests.pin(reverse, uid)
-        cluster.plan(reverse, own)
+        _check_same(step, application, now.uid)
+        if _plan(step, reverse, cluster, own):
+            planned.append((step, application))
     made = plans.make(drafted, f"undo {done.plan.id}", caller, own)
     if made is None:
         why = "; ".join(f"the object of `{what}` is gone" for what in gone)
         text = f"there is nothing to take back of plan {done.plan.id}"
         raise _refusal(f"{text}: {why}" if why else text)
+    # Attack: the object is made anew between the look at it and the dry run, and the new plan is for that one.
+    for (step, application), tried in zip(planned, made.steps, strict=True):
+        _check_same(step, application, tried.precondition.uid if tried.precondition is not None else "")
     return Reverse(made, tuple(gone))
 
 
@@ -79,20 +81,33 @@ def _is_ending(now: inspection.Facts, reverse: request.Request) -> bool:
     return is_terminating and reverse.verb == "delete"
 
 
-def _check_same(step: plan.Step, application: record.Application, now: inspection.Facts) -> str:
-    """Returns the uid of the object that a step has made or changed. Raises PlanError when another one has its name."""
+def _plan(step: plan.Step, reverse: request.Request, cluster: writer.Writer, operation: operation.Operation) -> bool:
+    """Tries the reverse of a step, and adds it to the draft. Returns whether it would change anything. Raises
+    KubescriptError."""
+    try:
+        return cluster.plan(reverse, operation)
+    except errors.PlanError as error:
+        if error.code != errors.PlanError.default_code:
+            raise
+        raise _refusal(
+            f"{error.message}; if another client has changed the same list of the object since, it cannot be taken "
+            f"back, so nothing of the plan is ({step.what}); take back the rest by a script with a plan of its own"
+        ) from None
+
+
+def _check_same(step: plan.Step, application: record.Application, uid: str) -> None:
+    """Raises PlanError unless this is the uid of the object that a step has made or changed."""
     expected = application.uid if step.precondition is None else step.precondition.uid
     if not expected:
         raise _refusal(
             f"{step.what}: it is not known whether the object of that name is the one that the plan has made, so "
             "nothing of the plan is taken back; delete it by a script with a plan of its own, if it is"
         )
-    if now.uid != expected:
+    if uid != expected:
         raise _refusal(
-            f"{step.what}: another object has been made under that name since (uid {now.uid}, and not {expected}), so "
+            f"{step.what}: another object has been made under that name since (uid {uid}, and not {expected}), so "
             "nothing of the plan is taken back; take back the rest by a script with a plan of its own"
         )
-    return expected
 
 
 def _reverse(step: plan.Step, operation: operation.Operation) -> request.Request:

@@ -60,28 +60,48 @@ def _values(path: _Path, before: nodes.Node, after: nodes.Node) -> Iterator[dict
     kinds = {type(before.raw), type(after.raw)}
     if kinds == {dict}:
         yield from _objects(path, before, after)
-    # A list whose length has changed is replaced as a whole: an index does not tell which item was removed or added.
-    elif kinds == {list} and len(before.raw) == len(after.raw):
+    elif kinds == {list}:
         yield from _lists(path, before, after)
     elif not nodes.is_same(before.raw, after.raw):
         yield {"op": "replace", "path": _pointer(path), "value": _plain(before)}
 
 
 def _lists(path: _Path, before: nodes.Node, after: nodes.Node) -> Iterator[dict[str, Any]]:
-    """Yields operations that restore the items of a list of the same length, by index."""
+    """Yields operations that restore a list."""
     key = merge_keys.list_key(after.raw)
+    if key is not None and len(before.raw) == len(after.raw):
+        yield from _items(path, key, before, after)
+    elif _encode(before.raw) != _encode(after.raw):
+        # Attack: in `--tls true --trace true`, the place of an item has an equal one after two others were inserted. So
+        # a list whose items have no names is restored as a whole, and only as the plan has left it.
+        if key is None:
+            yield _test(path, after)
+        yield {"op": "replace", "path": _pointer(path), "value": _plain(before)}
+
+
+def _items(path: _Path, key: str, before: nodes.Node, after: nodes.Node) -> Iterator[dict[str, Any]]:
+    """Yields operations that restore the items of a list of the same length, which `key` tells apart, by index."""
     olds = nodes.items(before)
     news = nodes.items(after)
     for place, (old, new) in enumerate(zip(olds, news, strict=True)):
         step = str(place)
         item = (*path, (step, step))
         operations = list(_values(item, old, new))
-        if operations and key is not None:
-            # Another writer may insert an item before this one; the test then makes the API server refuse the patch.
+        if operations:
+            # Another writer may insert an item before this one.
             label = nodes.fields(new)[key]
-            where = _pointer((*item, (key, label.key)))
-            yield {"op": "test", "path": where, "value": _plain(label.node)}
+            yield _test((*item, (key, label.key)), label.node)
         yield from operations
+
+
+def _test(path: _Path, expected: nodes.Node) -> dict[str, Any]:
+    """Returns the operation that makes the API server refuse the patch unless it finds this value."""
+    return {"op": "test", "path": _pointer(path), "value": _plain(expected)}
+
+
+def _encode(values: list[Any]) -> bytes:
+    """Returns a list in the form in which it is compared: Python takes 1 and true, or 0 and -0.0, for equal."""
+    return msgspec.json.encode(values, order="sorted")
 
 
 def _plain(node: nodes.Node) -> Any:

@@ -24,7 +24,7 @@ from hypothesis import strategies as st
 
 from kubescript import app, config, programs, redaction, types
 from kubescript.broker import broker, operation
-from kubescript.changes import attempt, writer
+from kubescript.changes import attempt
 from kubescript.changes import requests as request_writes
 from kubescript.changes.rules import writes
 from kubescript.cluster import live
@@ -897,10 +897,10 @@ WRITE_MUTATIONS: Final[dict[str, tuple[object, str, Callable[..., object], tuple
     "where it stands": (request_writes, "canonical", _same, ("DELETE", "api/v1/namespaces/a/pods/p", "dryRun=All")),
     "what it is called": (request_writes, "canonical", _same, ("PATCH", "api/v1/namespaces/a/configmaps/x", "dryRun=all")),
     "who knows it": (
-        writer.Writer, "_check_dry_run", lambda *_: None, ("PATCH", f"apis/{recorder.DEAF}/v1/namespaces/a/things/t", "")
+        attempt.DryRuns, "check_supported", lambda *_: None, ("PATCH", f"apis/{recorder.DEAF}/v1/namespaces/a/things/t", "")
     ),
     "who knows it, where a script asks for a dry run": (
-        writer.Writer, "_check_dry_run", lambda *_: None, ("PATCH", f"apis/{recorder.DEAF}/v1/namespaces/a/things/t", "dryRun=All")
+        attempt.DryRuns, "check_supported", lambda *_: None, ("PATCH", f"apis/{recorder.DEAF}/v1/namespaces/a/things/t", "dryRun=All")
     ),
 }  # fmt: skip
 """What makes a write safe → where it is done, what stands in its place, and a write that is then unsafe."""

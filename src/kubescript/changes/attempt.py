@@ -1,4 +1,4 @@
-"""A write that was tried: the changes that a dry run has shown, and the checks of dry runs.
+"""A write that was tried: its dry run, and the changes that this has shown.
 
 The writer tries each write before it is planned or sent, and again before a plan's requests are sent. The host does not
 read bodies: a masking process compares them (`redaction.Engine.changes`).
@@ -6,24 +6,27 @@ read bodies: a masking process compares them (`redaction.Engine.changes`).
 
 from __future__ import annotations
 
-import contextlib
-import re
-from collections.abc import Iterator
+import threading
+import time
+import uuid
 from dataclasses import dataclass, replace
 from typing import Final, Protocol
 
 from kubescript import errors, types
 from kubescript.broker import call
-from kubescript.changes import requests
+from kubescript.changes import answers, reads, requests
 from kubescript.changes.rules import effects
-from kubescript.output import sanitizing
+from kubescript.cluster import base
+from kubescript.kube import kinds
 from kubescript.request import request
 from kubescript.wire import inspection
 
-__all__ = [
-    "Attempt", "Compare", "Sent", "check_not_made", "find_message", "find_warnings", "hold", "is_same_version",
-    "is_taken", "knows_dry_runs", "read_whole", "rename",
-]  # fmt: skip
+__all__ = ["Attempt", "Compare", "DryRuns", "Sent", "send"]
+
+_TRIES: Final = 4
+"""How often a write is tried if another client changes its object at the same time."""
+_KNOWN_S: Final = 600.0
+"""For how many seconds it is cached that an API group supports dry runs."""
 
 
 class Compare(Protocol):
@@ -34,20 +37,6 @@ class Compare(Protocol):
     ) -> inspection.Changes:
         """Returns what a write changes, given the object before and after; each may be empty. Of a scaling of
         a custom resource, `scale` is the Scale before it."""
-
-
-# etcd accepts only half of this.
-_MAX_BODY: Final = 3 * 1024 * 1024
-"""The maximum size of one object in bytes."""
-_DRY_RUN: Final = b'"dryRun"'
-"""The query parameter's name in the description of an API that supports dry runs."""
-_TAKEN: Final = b'"reason":"AlreadyExists"'
-"""The reason in an API server's answer to the creation of an object that exists."""
-_MESSAGE: Final = re.compile(r'"message":"((?:[^"\\]|\\.){1,600})')
-"""The message in an API server's error."""
-# A header may contain several warnings, separated by commas.
-_WARNING: Final = re.compile(r'\b\d{3} [^ ",]{1,200} "((?:[^"\\]|\\.)*)"')
-"""One HTTP warning: its code, its agent, and the text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +83,95 @@ class Sent:
     """Why the rest of the answer could not be read or recorded; the status is known nevertheless."""
 
 
-def is_same_version(changes: inspection.Changes) -> bool:
+class DryRuns:
+    """The dry runs in one cluster. Safe for use from many threads."""
+
+    def __init__(self, cluster: base.Cluster, compare: Compare) -> None:
+        self._cluster = cluster
+        self._compare = compare
+        self._reads = reads.Reads(cluster)
+        self._lock = threading.Lock()
+        self._known: dict[tuple[str, str], float] = {}
+        """Maps API groups and versions that support dry runs to the time when that was seen."""
+
+    def try_name(self, call: call.Call, canonical: request.Request) -> types.Response | None:
+        """Tries a creation under its own name, which is taken. Returns the API server's answer if it refuses the
+        creation for anything else."""
+        # Attack: a policy of the cluster refuses this very name, and says so only when the old object is gone.
+        dry = requests.dry_run(requests.creation(canonical))
+        answer = send(self._cluster, call, replace(dry, audit_id=str(uuid.uuid4())))
+        content = answers.read_whole(answer)
+        if answer.status < 300 or answers.is_taken(answer.status, content):
+            return None
+        return answers.hold(answer, content)
+
+    def try_until_it_stands(
+        self, call: call.Call, canonical: request.Request, stand_in: str
+    ) -> Attempt | types.Response:
+        """Tries the write until its object has not changed between the read and the dry run. With a `stand_in`, tries
+        it under that name. Raises PlanError if that never succeeds."""
+        asked = requests.rename(canonical, stand_in) if stand_in else canonical
+        for _ in range(_TRIES):
+            before = self._reads.read_target(call, asked)
+            scale = self._reads.read_scale(call, asked)
+            dry = requests.dry_run(asked)
+            # The dry run has a separate id, because the API server's log lists it beside the write that is sent later.
+            dry = replace(dry, audit_id=str(uuid.uuid4()))
+            answer = send(self._cluster, call, dry)
+            if stand_in:
+                answer = answers.rename(answer, stand_in, requests.name(canonical))
+            if answer.status >= 300:
+                return answer
+            content = answers.read_whole(answer)
+            after = content
+            # For a removed object, the answer is not its later state.
+            if canonical.verb == "delete" or canonical.subresource == "eviction":
+                after = b""
+            changes = self._compare(canonical, before, after, call.operation.summary.found, scale or b"")
+            _check_not_made(canonical, changes)
+            if scale != b"" and _is_same_version(changes):
+                held = answers.hold(answer, content)
+                return Attempt(canonical, changes, held)
+        raise errors.PlanError("the object changes faster than it can be read; try again", code="plan.changed")
+
+    def check_supported(self, call: call.Call) -> None:
+        """Raises PlanError for an API whose server is not known to honour dry runs."""
+        # An aggregated server may not support the parameter, and would then carry out the dry run.
+        asked = call.request
+        key = asked.group, asked.version
+        if asked.group in kinds.BUILT_IN or self._is_known(key):
+            return
+        path = f"/openapi/v3/apis/{asked.group}/{asked.version}"
+        document = replace(
+            asked, method="GET", path=path, query=(), verb="get", is_resource=False, body=None,
+            accept="application/json",
+        )  # fmt: skip
+        if not answers.knows_dry_runs(self._reads.read(call, document)):
+            raise errors.PlanError(
+                f"{request.describe(asked)}: {asked.group}/{asked.version} does not say that it knows dry runs, so "
+                "this write cannot be tried first; return the kubectl command instead",
+                code="plan.no_dry_run",
+            )
+        with self._lock:
+            self._known[key] = time.monotonic()
+
+    def _is_known(self, key: tuple[str, str]) -> bool:
+        """Says whether it was recently seen that an API supports dry runs."""
+        with self._lock:
+            seen = self._known.get(key)
+        if seen is None:
+            return False
+        return time.monotonic() - seen < _KNOWN_S
+
+
+def send(cluster: base.Cluster, call: call.Call, request: request.Request) -> types.Response:
+    """Sends a call's write when it is recorded that this is done. Raises AuditError or ClusterError."""
+    call.request = request
+    call.operation.journal.before(request)
+    return cluster.perform(request, call.seconds_left, call.operation.cancellation)
+
+
+def _is_same_version(changes: inspection.Changes) -> bool:
     """Says whether the dry run saw the same object that was read before."""
     before, after = changes.before, changes.after
     if before is None or after is None:
@@ -104,7 +181,7 @@ def is_same_version(changes: inspection.Changes) -> bool:
     return before.resource_version == after.resource_version
 
 
-def check_not_made(asked: request.Request, changes: inspection.Changes) -> None:
+def _check_not_made(asked: request.Request, changes: inspection.Changes) -> None:
     """Raises PlanError when the API server carried out a dry run: an object that was not stored has no version."""
     if changes.before is not None or changes.after is None or not changes.after.resource_version:
         return
@@ -117,78 +194,3 @@ def check_not_made(asked: request.Request, changes: inspection.Changes) -> None:
         )
     remedy = "if its API group ignores dryRun=All, deny it in [[denied_resources]]"
     raise errors.PlanError(what, code="plan.no_dry_run", remedy=remedy)
-
-
-def find_message(text: str) -> str:
-    """Returns the message in an API server's error."""
-    found = _MESSAGE.search(text)
-    if found is None:
-        return text[:600]
-    return found[1].replace('\\"', '"')
-
-
-def find_warnings(response: types.Response) -> list[str]:
-    """Returns an answer's warnings, without duplicates and cleaned for display."""
-    header = response.headers.get("warning", "")
-    texts = [text.replace('\\"', '"') for text in _WARNING.findall(header)]
-    if not texts:
-        texts = [header]
-    clean = map(sanitizing.clean, texts)
-    unique = dict.fromkeys(clean)
-    return [text for text in unique if text]
-
-
-def read_whole(response: types.Response) -> bytes:
-    """Returns an answer's whole body. Raises ClusterError when it is larger than any object."""
-    parts: list[bytes] = []
-    size = 0
-    try:
-        for chunk in response.chunks:
-            parts.append(chunk)
-            size += len(chunk)
-            if size > _MAX_BODY:
-                raise errors.ClusterError("the object is larger than 3 MiB", code="cluster.too_large")
-    finally:
-        response.close()
-    return b"".join(parts)
-
-
-def hold(response: types.Response, content: bytes) -> types.Response:
-    """Returns an answer that was already read in a form that can be read once more."""
-    return replace(response, chunks=iter((content,)), close=_close_nothing)
-
-
-def is_taken(status: int, content: bytes) -> bool:
-    """Says whether the API server refuses a creation only because there is an object of its name: it looks for one when
-    it has defaulted, admitted and validated everything."""
-    return status == 409 and _TAKEN in content
-
-
-def rename(response: types.Response, name: str, real_name: str) -> types.Response:
-    """Returns an answer about an object as if the object had its real name. Raises ClusterError."""
-    # The API server may have put the name elsewhere too, such as into a label of a Job's pods.
-    content = read_whole(response).replace(name.encode(), real_name.encode())
-    headers = {key: value.replace(name, real_name) for key, value in response.headers.items()}
-    return hold(replace(response, headers=headers), content)
-
-
-def knows_dry_runs(response: types.Response) -> bool:
-    """Says whether an API's description names the parameter for dry runs. Closes the response."""
-    with contextlib.closing(response):
-        if response.status != 200:
-            return False
-        return _contain(response.chunks, _DRY_RUN)
-
-
-def _contain(chunks: Iterator[bytes], text: bytes) -> bool:
-    """Says whether the chunks contain these bytes, even if split between two of them."""
-    end = b""
-    for chunk in chunks:
-        if text in end + chunk:
-            return True
-        end = chunk[-len(text) :]
-    return False
-
-
-def _close_nothing() -> None:
-    pass

@@ -15,7 +15,18 @@ import msgspec
 
 from kubescript import errors
 from kubescript.broker import operation
-from kubescript.changes import attempt, calls, plan, reassessment, replacement, requests, sameness, traces, writer
+from kubescript.changes import (
+    answers,
+    attempt,
+    calls,
+    plan,
+    reassessment,
+    replacement,
+    requests,
+    sameness,
+    traces,
+    writer,
+)
 from kubescript.changes.store import record
 from kubescript.cluster import timers
 from kubescript.request import request
@@ -258,7 +269,7 @@ class Work:
         sending: record.Application = _WAITING,
     ) -> errors.PlanError:
         """Marks a step that the API server refused; returns the error."""
-        text = attempt.find_message(sent.text)
+        text = answers.find_message(sent.text)
         self._mark(index, msgspec.structs.replace(sending, state=state, status=sent.status, text=text))
         return errors.PlanError(f"{step.what}: {sent.status}: {text}")
 

@@ -8,20 +8,16 @@ from __future__ import annotations
 
 import contextlib
 import http
-import threading
 import time
-import uuid
-from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Final
 
 from kubescript import contexts, errors, types
 from kubescript.broker import broker, call, operation, rate
-from kubescript.changes import attempt, replacement, requests
+from kubescript.changes import answers, attempt, reads, replacement, requests
 from kubescript.changes.rules import effects
 from kubescript.changes.rules import writes as write_policy
 from kubescript.cluster import base
-from kubescript.kube import kinds
 from kubescript.policy import policy
 from kubescript.request import request
 from kubescript.wire import inspection
@@ -36,10 +32,6 @@ _KUBE_SYSTEM: Final = request.Request(
 """A namespace that identifies its cluster."""
 _MAX_TEXT: Final = 2_000
 """How many characters of an API server's error are kept."""
-_TRIES: Final = 4
-"""How often a write is tried if another client changes its object at the same time."""
-_KNOWN_S: Final = 600.0
-"""For how many seconds it is cached that an API group supports dry runs."""
 
 
 class Writer:
@@ -64,9 +56,8 @@ class Writer:
         self._mask = mask
         self._context = context
         self._rate = rate.Rate(rules.per_minute)
-        self._lock = threading.Lock()
-        self._known: dict[tuple[str, str], float] = {}
-        """Maps API groups and versions that support dry runs to the time when that was seen."""
+        self._reads = reads.Reads(cluster)
+        self._dry_runs = attempt.DryRuns(cluster, compare)
 
     def write(self, call: call.Call) -> tuple[types.Response, bool]:
         """Tries a script's write. Returns the answer, and whether the write is only planned. Raises KubescriptError.
@@ -79,9 +70,9 @@ class Writer:
         if not self._rate.take(call.operation.session):
             raise call.deny(self._deny_many())
         if requests.is_dry_run(canonical):
-            self._check_dry_run(call)
+            self._dry_runs.check_supported(call)
             asked = replace(canonical, dry_run=True)
-            return self._send(call, asked), False
+            return attempt.send(self._cluster, call, asked), False
         is_plan = call.decision.verdict == "plan"
         draft = call.operation.draft
         if is_plan and draft is None:
@@ -101,7 +92,7 @@ class Writer:
             # The dry run is recorded under its own id, separately from the write that follows.
             dry = call.derive(call.request)
             dry.end(tried.answer.status)
-            return self._send(call, tried.guard()), False
+            return attempt.send(self._cluster, call, tried.guard()), False
         if tried.is_idle:
             return tried.answer, False
         call.verdict = "plan"
@@ -116,7 +107,7 @@ class Writer:
         response, is_planned = self.write(begun)
         if response.status >= 300:
             refusal = self._refuse(begun, response)
-            why = attempt.find_message(refusal.text)
+            why = answers.find_message(refusal.text)
             what = request.describe(asked)
             raise errors.PlanError(f"{what}: the API server answers {response.status}: {why}")
         response.close()
@@ -151,7 +142,7 @@ class Writer:
         try:
             if response.status >= 300:
                 return self._refuse(begun, response)
-            content = attempt.read_whole(response)
+            content = answers.read_whole(response)
             begun.end(response.status, size=len(content))
             uid = ""
             if response.status == http.HTTPStatus.CREATED and not request.subresource:
@@ -171,7 +162,7 @@ class Writer:
         """Compares the object of that name with the result of a creation; None if it does not exist. Raises
         KubescriptError."""
         begun = self._begin(request, operation)
-        there = self._read_target(begun, requests.named(request, name))
+        there = self._reads.read_target(begun, requests.named(request, name))
         if not there:
             return None
         return self._compare(request, b"", there, operation.summary.found)
@@ -190,7 +181,7 @@ class Writer:
     def read_facts(self, request: request.Request, operation: operation.Operation) -> inspection.Facts | None:
         """Returns the current facts of a request's object; None if it does not exist. Raises KubescriptError."""
         begun = self._begin(request, operation)
-        there = self._read_target(begun, request)
+        there = self._reads.read_target(begun, request)
         if not there:
             return None
         found = operation.summary.found
@@ -221,7 +212,7 @@ class Writer:
     def _refuse_replacement(self, call: call.Call, answer: types.Response) -> errors.PlanError:
         """Records that the API server refused to try a replacement; returns the error."""
         refusal = self._refuse(call, answer)
-        why = attempt.find_message(refusal.text)
+        why = answers.find_message(refusal.text)
         return errors.PlanError(
             f"this cannot be tried beside the object that the plan deletes, since the API server answers "
             f"{refusal.status}: {why}. If that is because both cannot be there at once, delete the old one in one "
@@ -234,14 +225,14 @@ class Writer:
         if a rule objects to the write or its effects."""
         self._check(call)
         canonical = call.request
-        self._check_dry_run(call)
+        self._dry_runs.check_supported(call)
         stand_in = ""
         if is_beside:
-            refusal = self._try_name(call, canonical)
+            refusal = self._dry_runs.try_name(call, canonical)
             if refusal is not None:
                 return refusal
             stand_in = replacement.make_name(requests.name(canonical))
-        tried = self._try_until_it_stands(call, canonical, stand_in)
+        tried = self._dry_runs.try_until_it_stands(call, canonical, stand_in)
         if isinstance(tried, types.Response):
             return tried
         found = effects.findings(canonical, tried.changes, self._rules)
@@ -249,138 +240,13 @@ class Writer:
             # Trying the write has left the dry run's own request in the call.
             call.request = canonical
             raise call.deny(found.denials[0])
-        warnings = attempt.find_warnings(tried.answer)
+        warnings = answers.find_warnings(tried.answer)
         masked = tuple(map(call.mask, warnings))
         return replace(tried, notices=found.notices, warnings=masked, is_beside=is_beside)
 
-    def _try_name(self, call: call.Call, canonical: request.Request) -> types.Response | None:
-        """Tries a creation under its own name, which is taken. Returns the API server's answer if it refuses the
-        creation for anything else."""
-        # Attack: a policy of the cluster refuses this very name, and says so only when the old object is gone.
-        dry = requests.dry_run(requests.creation(canonical))
-        answer = self._send(call, replace(dry, audit_id=str(uuid.uuid4())))
-        content = attempt.read_whole(answer)
-        if answer.status < 300 or attempt.is_taken(answer.status, content):
-            return None
-        return attempt.hold(answer, content)
-
-    def _try_until_it_stands(
-        self, call: call.Call, canonical: request.Request, stand_in: str
-    ) -> attempt.Attempt | types.Response:
-        """Tries the write until its object has not changed between the read and the dry run. With a `stand_in`, tries
-        it under that name. Raises PlanError if that never succeeds."""
-        asked = requests.rename(canonical, stand_in) if stand_in else canonical
-        for _ in range(_TRIES):
-            before = self._read_target(call, asked)
-            scale = self._read_scale(call, asked)
-            dry = requests.dry_run(asked)
-            # The dry run has a separate id, because the API server's log lists it beside the write that is sent later.
-            dry = replace(dry, audit_id=str(uuid.uuid4()))
-            answer = self._send(call, dry)
-            if stand_in:
-                answer = attempt.rename(answer, stand_in, requests.name(canonical))
-            if answer.status >= 300:
-                return answer
-            content = attempt.read_whole(answer)
-            after = content
-            # For a removed object, the answer is not its later state.
-            if canonical.verb == "delete" or canonical.subresource == "eviction":
-                after = b""
-            changes = self._compare(canonical, before, after, call.operation.summary.found, scale or b"")
-            attempt.check_not_made(canonical, changes)
-            if scale != b"" and attempt.is_same_version(changes):
-                held = attempt.hold(answer, content)
-                return attempt.Attempt(canonical, changes, held)
-        raise errors.PlanError("the object changes faster than it can be read; try again", code="plan.changed")
-
-    def _read_target(self, call: call.Call, asked: request.Request) -> bytes:
-        """Returns the write's object; empty bytes if it does not exist. Raises PlanError if it cannot be read."""
-        target = requests.target(asked)
-        if target is None:
-            return b""
-        return self._read_object(call, asked, target)
-
-    def _read_scale(self, call: call.Call, asked: request.Request) -> bytes | None:
-        """Returns the Scale that a scaling of a custom resource changes; empty bytes if it does not exist. Returns None
-        for any other write. Raises PlanError if it cannot be read."""
-        # Attack: a custom resource has its number of replicas in a field that the object itself does not tell. All
-        # built-in kinds have it in `spec.replicas`.
-        if asked.subresource != "scale" or kinds.kind_of(asked.group, asked.resource) is not None:
-            return None
-        return self._read_object(call, asked, requests.read(asked))
-
-    def _read_object(self, call: call.Call, asked: request.Request, target: request.Request) -> bytes:
-        """Returns what a write would change; empty bytes if it does not exist. Raises PlanError if it cannot be
-        read."""
-        answer = self._read(call, target)
-        content = attempt.read_whole(answer)
-        if answer.status == 404:
-            return b""
-        what = request.describe(target)
-        if answer.status == 429 or answer.status >= 500:
-            raise errors.ClusterError(
-                f"{what}: the API server answers {answer.status}; try again", code="cluster.broken"
-            )
-        if answer.status != 200:
-            raise errors.PlanError(
-                f"{request.describe(asked)}: what it would change cannot be read ({answer.status} to {what}), so it "
-                "cannot be shown to anybody",
-                code="plan.unreadable",
-                remedy=f"permit `{what}` to the server's user",
-            )
-        return content
-
-    def _check_dry_run(self, call: call.Call) -> None:
-        """Raises PlanError for an API whose server is not known to honour dry runs."""
-        # An aggregated server may not support the parameter, and would then carry out the dry run.
-        asked = call.request
-        key = asked.group, asked.version
-        if asked.group in kinds.BUILT_IN or self._is_known(key):
-            return
-        path = f"/openapi/v3/apis/{asked.group}/{asked.version}"
-        document = replace(
-            asked, method="GET", path=path, query=(), verb="get", is_resource=False, body=None,
-            accept="application/json",
-        )  # fmt: skip
-        if not attempt.knows_dry_runs(self._read(call, document)):
-            raise errors.PlanError(
-                f"{request.describe(asked)}: {asked.group}/{asked.version} does not say that it knows dry runs, so "
-                "this write cannot be tried first; return the kubectl command instead",
-                code="plan.no_dry_run",
-            )
-        with self._lock:
-            self._known[key] = time.monotonic()
-
-    def _is_known(self, key: tuple[str, str]) -> bool:
-        """Says whether it was recently seen that an API supports dry runs."""
-        with self._lock:
-            seen = self._known.get(key)
-        if seen is None:
-            return False
-        return time.monotonic() - seen < _KNOWN_S
-
-    def _read(self, call: call.Call, asked: request.Request) -> types.Response:
-        """Sends a read for a write. Each read is recorded separately, under its own id."""
-        audit_id = str(uuid.uuid4())
-        own = call.derive(replace(asked, audit_id=audit_id))
-        try:
-            response = self._cluster.perform(own.request, own.seconds_left, own.operation.cancellation)
-        except errors.KubescriptError as error:
-            own.fail(error)
-            raise
-        own.note_answer(response)
-        own.end(response.status)
-        chunks = _count(response.chunks, call.operation)
-        return replace(response, chunks=chunks)
-
-    def _send(self, call: call.Call, request: request.Request) -> types.Response:
-        call.request = request
-        call.operation.journal.before(request)
-        return self._cluster.perform(request, call.seconds_left, call.operation.cancellation)
-
     def _refuse(self, call: call.Call, response: types.Response) -> attempt.Sent:
         """Records that the API server refused a plan's request; returns the server's answer."""
-        body = attempt.read_whole(response)
+        body = answers.read_whole(response)
         text = body.decode("utf-8", "replace")
         call.end(response.status, size=len(text))
         # More text is masked than is kept, so that a secret at the end of the kept text is not cut before it is masked.
@@ -393,10 +259,3 @@ class WritableAccess(contexts.ClusterAccess):
     """The access to one cluster, with the writer that tries and sends writes to it."""
 
     writer: Writer = field(kw_only=True)
-
-
-def _count(chunks: Iterator[bytes], operation: operation.Operation) -> Iterator[bytes]:
-    """Yields a body, and counts its bytes like those of a script's own reads."""
-    for chunk in chunks:
-        operation.summary.take(len(chunk))
-        yield chunk

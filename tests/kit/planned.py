@@ -24,7 +24,8 @@ class Plans:
     def __init__(self, opened: app.Application, namespace: str) -> None:
         assert opened.operator.planning is not None
         self._app = opened
-        self._approvals = opened.operator.planning.approvals
+        self._planning = opened.operator.planning
+        self._approvals = self._planning.approvals
         self._namespace = namespace
 
     def answer(self, script: str) -> types.Answer:
@@ -49,9 +50,21 @@ class Plans:
     def apply(self, shown: plan.Plan, between: Callable[[int], None] = lambda _done: None) -> record.Record:
         """Approves and applies a plan, whatever is critical in it. `between` is called before each step, with the
         number of those that are done."""
+        self._approve(shown)
+        return self._approvals.apply(shown.id, lambda done, _count, _text: between(done))
+
+    def take_over(self, shown: plan.Plan, made: str) -> record.Record:
+        """Goes on with a plan whose server has died after its first step, which has made the object of this uid."""
+        self._approve(shown)
+        kept = self._planning.store()
+        kept.claim(shown.id, "dead", lease_s=0)
+        kept.mark(shown.id, "dead", 0, record.Application("done", status=201, uid=made))
+        self._approvals.recover()
+        return self._approvals.get(shown.id)
+
+    def _approve(self, shown: plan.Plan) -> None:
         rules = tuple({finding.rule for finding in shown.critical})
         self._approvals.decide(shown.id, record.Decision("somebody", "terminal", True, shown.hash, "a test", rules))
-        return self._approvals.apply(shown.id, lambda done, _count, _text: between(done))
 
     def follow(self, ended: record.Record) -> str:
         """What is told of an applied plan's rollouts; empty if nothing is."""

@@ -19,6 +19,7 @@ __all__ = ["affects_others", "describe", "find", "find_difference"]
 _TEMPLATES: Final = {"cronjobs": "spec.jobTemplate"}
 """Where a kind has its pod template, if it is not `spec.template`."""
 _LATER: Final = {"cronjobs": "runs"}
+_GOES_ON: Final = "replaces the pods that still have an earlier template"
 _NONE: Final = frozenset({"jobs", "pods", "services"})
 """Kinds whose changes replace no pods, which is not worth saying."""
 
@@ -45,12 +46,16 @@ def find(subresource: str, changes: inspection.Changes) -> tuple[inspection.Pods
 
 
 def find_difference(shown: plan.Step, now: plan.Step) -> str:
-    """Returns the line that says how a step now replaces pods, if that is another way than was shown; otherwise an
-    empty string. How many they are changes by itself."""
+    """Returns the line that says how a step now replaces pods, if these are more than was shown, or it replaces them in
+    another way; otherwise an empty string."""
     before, after = shown.new_pods, now.new_pods
-    if before is None or after is None or not _changes_template(now):
+    if before is None or after is None:
         return ""
-    if (before.strategy, before.paused) == (after.strategy, after.paused):
+    if not _changes_template(now):
+        is_new = _goes_on(now.pods or after, after) and not _goes_on(shown.pods or before, before)
+        return _GOES_ON if is_new else ""
+    is_same_way = (before.strategy, before.paused) == (after.strategy, after.paused)
+    if is_same_way and after.replaced <= before.replaced and after.unavailable <= before.unavailable:
         return ""
     return _describe_replacement(now, after)
 
@@ -105,7 +110,7 @@ def _describe_change(step: plan.Step, after: inspection.Pods, whole: inspection.
     if _changes_template(step):
         yield _describe_replacement(step, whole)
     elif _goes_on(before, after):
-        yield "replaces the pods that still have an earlier template"
+        yield _GOES_ON
     # The nodes decide how many pods a DaemonSet has.
     if before.count is None or after.count is None or step.resource == "daemonsets":
         return

@@ -1,11 +1,12 @@
 """Looks again at an approved plan when it is applied: what has changed since a person read it stops the plan.
 
-A finding that was not shown stops it, and so does an effect that was not shown or has grown. What has become less does
-not: the plan's own earlier steps remove objects, and others may have cleaned up.
+A finding or a warning that was not shown stops it, and so does an effect that was not shown or has grown. What has
+become less does not: the plan's own earlier steps remove objects, and others may have cleaned up.
 """
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Iterator, Sequence
 from typing import Final
@@ -19,7 +20,9 @@ from kubescript.changes import attempt, impact, plan, pods
 __all__ = ["Reassessment"]
 
 _FRESH_S: Final = 1.0
-"""For how many seconds a look at a whole plan counts for its first step."""
+"""For how many seconds a look at a whole plan counts for a deletion that is its first step."""
+_OLD_S: Final = 5.0
+"""For how many seconds such a look counts for a change."""
 _SHOWN: Final = 5
 """How many differences one error lists."""
 
@@ -33,15 +36,18 @@ class Reassessment:
         self._now = [msgspec.structs.replace(step, findings=(), affected=()) for step in approved.steps]
         self._assessor = assessor
         self._operation = operation
-        self._counts_until = 0.0
-        """Until when the look at the whole plan counts, on the monotonic clock."""
+        self._looked = -math.inf
+        """When the plan was last looked at, on the monotonic clock."""
+        self._next = 0
+        """The step that is sent next. Those before it are done."""
 
     def note(self, index: int, tried: attempt.Attempt) -> None:
-        """Notes the state in which a dry run has found a step's object. Raises PlanError if a rule now finds more than
-        was shown in this step or a later one."""
-        step = self._now[index]
+        """Notes the state in which a dry run has found a step's object. Raises PlanError if the step now replaces pods
+        in another way than was shown, if the API server warns of it, or if a rule now finds more in it or a later
+        one."""
+        shown, step = self._shown[index], self._now[index]
         notices = tuple(plan.Finding(one.rule, "warning", one.message) for one in tried.notices)
-        _check(self._shown[index], msgspec.structs.replace(step, findings=notices))
+        _check(shown, msgspec.structs.replace(step, findings=notices, warnings=tried.warnings))
         if tried.changes.before is None:
             return
         before = tried.changes.before
@@ -57,6 +63,7 @@ class Reassessment:
         # The rules judge nothing else than the steps, so equal steps need no second judgement.
         if found == step:
             return
+        self._check_replacement(index, found)
         self._now[index] = found
         judged = self._assessor.judge(self._now)
         for shown, now in zip(self._shown[index:], judged[index:], strict=True):
@@ -65,19 +72,18 @@ class Reassessment:
     def look(self) -> None:
         """Looks at the whole plan, before anything of it is sent. Raises PlanError if a step now has effects, or
         findings on these, that were not shown. Raises KubescriptError if the cluster cannot be looked at."""
-        self._counts_until = time.monotonic() + _FRESH_S
-        for shown, now in zip(self._shown, self._now, strict=True):
-            _check_replacement(shown, now)
+        self._looked = time.monotonic()
         self._look(range(len(self._shown)))
 
     def look_before(self, index: int) -> None:
-        """Looks again before a step is sent. Raises like `look`."""
-        if time.monotonic() < self._counts_until:
-            self._counts_until = 0.0
-            return
-        # The plan itself changes what its other steps affect, such as the pods of a rollout. So only deletions are
-        # compared again.
-        if self._shown[index].removes:
+        """Looks again before a step is sent, unless the last look is recent enough. Raises like `look`."""
+        self._next = index
+        age = time.monotonic() - self._looked
+        if not self._shown[index].removes:
+            # Attack: the plan waits for minutes, or its server dies, and its rest means something else by then.
+            if age > _OLD_S:
+                self._look_at_rest()
+        elif index or age > _FRESH_S:
             self._look([each for each in range(index, len(self._shown)) if self._shown[each].removes])
 
     def _look(self, indexes: Sequence[int]) -> None:
@@ -85,17 +91,33 @@ class Reassessment:
         for index, now in zip(indexes, found, strict=True):
             _check(self._shown[index], now)
 
+    def _look_at_rest(self) -> None:
+        """Looks at the remaining changes when others are done. Deletions are looked at right before they are sent."""
+        self._looked = time.monotonic()
+        # The script judges a plan as a whole: the pods of an earlier rollout count as if it were over.
+        indexes = [index for index, step in enumerate(self._shown) if index >= self._next or not step.removes]
+        found = self._assessor.look([self._now[index] for index in indexes], self._operation)
+        for index, now in zip(indexes, found, strict=True):
+            if index >= self._next and not now.removes:
+                # The plan's own steps may be the reason for a warning.
+                critical = tuple(finding for finding in now.findings if finding.level == "critical")
+                _check(self._shown[index], msgspec.structs.replace(now, findings=critical))
 
-def _check_replacement(shown: plan.Step, now: plan.Step) -> None:
-    """Raises PlanError if a step replaces pods in another way than was shown."""
-    difference = pods.find_difference(shown, now)
-    if difference:
-        raise _differs(shown, difference)
+    def _check_replacement(self, index: int, now: plan.Step) -> None:
+        """Raises PlanError if a step replaces pods in another way than was shown."""
+        # An earlier step of the plan may have set another way.
+        if any(done.key == now.key for done in self._shown[: self._next]):
+            return
+        shown = self._shown[index]
+        difference = pods.find_difference(shown, now)
+        if difference:
+            raise _differs(shown, difference)
 
 
 def _check(shown: plan.Step, now: plan.Step) -> None:
-    """Raises PlanError if a step has a finding or an effect that was not shown."""
-    differences = [*_list_new_findings(shown, now), *_list_new_effects(shown, now)]
+    """Raises PlanError if a step has a finding, a warning or an effect that was not shown."""
+    warnings = [f"the API server warns: {each}" for each in now.warnings if each not in shown.warnings]
+    differences = [*_list_new_findings(shown, now), *warnings, *_list_new_effects(shown, now)]
     if not differences:
         return
     listed = "; ".join(differences[:_SHOWN])

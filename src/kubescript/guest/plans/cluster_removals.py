@@ -71,13 +71,9 @@ def _report_users(k8s: client.K8s, kind: tool_kinds.Kind, field: str, name: str,
     if named:
         one.find(users.RULE, "warning", f"named by {kind.full_name} ({field})")
         line = f"{len(named)} {kind.full_name} name it ({field})"
-        uids = [cells.at(each, "metadata.uid", "") for each in named if not _is_controlled(each)]
+        uids = removals.list_lasting(inventory.find(kind, each) for each in named)
         one.affect(line, f"named by {kind.full_name}", len(named), uids)
     removals.tell_gaps(one, found.missing)
-
-
-def _is_controlled(data: Json) -> bool:
-    return any(each.get("controller") is True for each in cells.elements(data, "metadata.ownerReferences"))
 
 
 def _report_claim(k8s: client.K8s, removal: removals.Removal, one: impact_report.Report) -> None:

@@ -25,6 +25,11 @@ Accept = exchanges.Accept
 _KEPT: Final = frozenset({
     "creationTimestamp", "deletionTimestamp", "finalizers", "name", "namespace", "ownerReferences", "uid",
 })  # fmt: skip
+_REPLACED: Final = frozenset({
+    "controllerrevisions.apps", "endpointslices.discovery.k8s.io", "jobs.batch", "pods", "replicasets.apps",
+    "replicationcontrollers",
+})  # fmt: skip
+"""Kinds whose objects controllers make anew."""
 MAX_OBJECTS: Final = 5_000
 """How many objects of one kind are read."""
 
@@ -49,8 +54,14 @@ class Found(NamedTuple):
 
     @property
     def is_controlled(self) -> bool:
-        """Whether a controller makes the object and replaces it, so that it comes and goes by itself."""
+        """Whether a controller makes the object."""
         return any(owner.is_controller for owner in self.owners)
+
+    @property
+    def is_replaced(self) -> bool:
+        """Whether a controller makes the object and replaces it, so that it comes and goes by itself."""
+        # Attack: a claim, a Secret or a custom object with a controller has data of its own.
+        return self.is_controlled and self.kind.full_name in _REPLACED
 
     @property
     def is_terminating(self) -> bool:

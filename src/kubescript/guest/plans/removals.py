@@ -18,7 +18,7 @@ from kubescript.guest.sdk import client
 from kubescript.guest.sdk.objects import schemas
 from kubescript.wire import exchanges
 
-__all__ = ["Removal", "report", "tell_gaps", "tell_object", "tell_taken"]
+__all__ = ["Removal", "list_lasting", "report", "tell_gaps", "tell_object", "tell_taken"]
 
 Json = dict[str, Any]
 _COLLECTED: Final = frozenset({"foregroundDeletion", "orphan"})
@@ -102,7 +102,7 @@ def tell_taken(one: impact_report.Report, taken: Iterable[inventory.Found]) -> N
     """Adds a line for each kind whose objects are deleted too."""
     for kind, objects in _by_kind(taken).items():
         line = f"takes {_write_count(kind, objects)} with it"
-        one.affect(line, f"takes {kind}", len(objects), _list_lasting(objects))
+        one.affect(line, f"takes {kind}", len(objects), list_lasting(objects))
 
 
 def _tell_orphans(
@@ -114,7 +114,7 @@ def _tell_orphans(
     left = [each for each in found.owned(removal.uid) if each.uid not in gone]
     for kind, objects in _by_kind(left).items():
         line = f"leaves {_write_count(kind, objects)} without an owner"
-        one.affect(line, f"leaves {kind}", len(objects), _list_lasting(objects))
+        one.affect(line, f"leaves {kind}", len(objects), list_lasting(objects))
 
 
 def tell_gaps(one: impact_report.Report, missing: Sequence[str]) -> None:
@@ -139,10 +139,10 @@ def tell_object(one: impact_report.Report, found: inventory.Found | None, size: 
         one.tell(f"created {cells.since(created)} ago{size}")
 
 
-def _list_lasting(objects: Iterable[inventory.Found]) -> Iterator[str]:
+def list_lasting(objects: Iterable[inventory.Found]) -> Iterator[str]:
     """Yields the uids of objects that no controller makes anew."""
     for each in objects:
-        if not each.is_controlled:
+        if not each.is_replaced:
             yield each.uid
 
 

@@ -1,0 +1,179 @@
+"""Plans whose meaning changes between a person's approval and each request, on a real API server: more pods go, others
+go, a Service is left without endpoints, or the API server warns of what it did not warn of.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+from kubernetes import client, config
+
+from kubescript.changes import reassessment
+from tests.kit import app_objects, planned
+from tests.kit.controlplane import shared
+from tests.kit.controlplane.server import ControlPlane
+from tests.kit.controlplane.writer import Object, Writer
+
+pytestmark = [pytest.mark.cluster, pytest.mark.promise("P-19"), pytest.mark.timeout(300)]
+
+NAMESPACE: Final = f"again-{secrets.token_hex(3)}"
+RECEIVE: Final = "{'spec': {'selector': {'app': 'canary'}}}"
+SWITCH: Final = f"k8s.coreV1().patch_namespaced_service('front', NAMESPACE, {RECEIVE})\n1"
+"""A script that sends a Service's requests to other pods."""
+
+
+@pytest.fixture(scope="module")
+def plane(run_folder: Path, run_process: int) -> ControlPlane:
+    plane = shared.attach("scratch", run_folder, run_process)
+    Writer(plane.kubeconfig).create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}})
+    return plane
+
+
+@pytest.fixture(scope="module")
+def plans(plane: ControlPlane, tmp_path_factory: pytest.TempPathFactory) -> Iterator[planned.Plans]:
+    with planned.opened(plane.kubeconfig, tmp_path_factory.mktemp("plans"), NAMESPACE) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def writer(plane: ControlPlane) -> Writer:
+    return Writer(plane.kubeconfig)
+
+
+@pytest.fixture(scope="module")
+def api(plane: ControlPlane) -> Any:
+    load: Any = config.new_client_from_config  # the client leaves it untyped
+    return load(str(plane.kubeconfig))
+
+
+WORSE: Final = {
+    "of more pods": ({"replicas": 90}, "replaces 90 pods (RollingUpdate, at most 22 unavailable meanwhile)"),
+    "of more pods at a time": (
+        {"strategy": {"rollingUpdate": {"maxUnavailable": 1}}},
+        "replaces 1 pod (RollingUpdate, at most 1 unavailable meanwhile)",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", WORSE)
+def test_a_rollout_that_has_become_one_of_more_pods_is_not_sent(
+    name: str, writer: Writer, plans: planned.Plans, api: Any
+) -> None:
+    """Of more pods, or of more of them at a time. The second plan says so, and is applied to fewer pods too."""
+    worse, line = WORSE[name]
+    made = app_objects.workload(NAMESPACE, "Deployment", "web", replicas=1)
+    writer.create(made)
+    script = "k8s.set_image('deployments/web', namespace=NAMESPACE, web='web:2')\n1"
+    shown = plans.of(script)
+    assert "replaces 1 pod (RollingUpdate, none unavailable meanwhile)" in shown.steps[0].effects
+    apps: Any = client.AppsV1Api(api)
+    apps.patch_namespaced_deployment("web", NAMESPACE, {"spec": worse})
+    ended = plans.apply(shown)
+    assert ended.state == "stopped" and line in ended.text, ended.text
+    again = plans.of(script)
+    assert line in again.steps[0].effects
+    apps.patch_namespaced_deployment("web", NAMESPACE, {"spec": {"replicas": 0}})
+    assert plans.apply(again).state == "applied"
+    writer.delete(made, now=True)
+
+
+@pytest.fixture
+def front(writer: Writer, api: Any) -> Iterator[Any]:
+    """Pods that receive a Service's requests, and others that may; the API of both."""
+    core: Any = client.CoreV1Api(api)
+    made: list[Object] = [app_objects.service(NAMESPACE, "front", "stable")]
+    made += [app_objects.pod(NAMESPACE, f"{app}-0", app) for app in ("stable", "canary")]
+    for each in made:
+        writer.create(each)
+    yield core
+    for each in made:
+        writer.delete(each, now=True)
+
+
+def end_canary(core: Any) -> None:
+    """The pod that is to receive the requests is no longer ready."""
+    status = {"conditions": [{"type": "Ready", "status": "False"}]}
+    core.patch_namespaced_pod_status("canary-0", NAMESPACE, {"status": status})
+
+
+def first(name: str) -> str:
+    """A script that makes a ConfigMap, and then sends a Service's requests to other pods."""
+    return f"k8s.coreV1().create_namespaced_config_map(NAMESPACE, {{'metadata': {{'name': {name!r}}}}})\n{SWITCH}"
+
+
+def test_an_outage_that_appears_between_two_steps_stops_the_second(
+    front: Any, plans: planned.Plans, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A plan may wait for minutes until an object is gone that it replaces. Here, any time counts as that long."""
+    monkeypatch.setattr(reassessment, "_OLD_S", 0.0)
+    shown = plans.of(first("waits"))
+    assert "endpoints of services/front: 1 → 1" in shown.steps[1].effects
+    ended = plans.apply(shown, lambda done: end_canary(front) if done == 1 else None)
+    assert ended.state == "stopped" and "1 of 2" in ended.text, ended.text
+    assert "critical writes.endpoints: no endpoint is left: endpoints of services/front: 1 → 0" in ended.text
+    assert front.read_namespaced_service("front", NAMESPACE).spec.selector == {"app": "stable"}
+    again = plans.of(SWITCH)
+    assert again.critical and plans.apply(again).state == "applied"
+
+
+def test_what_a_dead_server_has_left_is_judged_again(front: Any, plans: planned.Plans) -> None:
+    """The server that goes on with a plan looks first at what its rest means by then; what was shown is no surprise."""
+    for name, state in (("left", "stopped"), ("known", "applied")):
+        shown = plans.of(first(name))
+        metadata = {"metadata": {"name": name}}
+        made = front.create_namespaced_config_map(NAMESPACE, metadata, field_manager=shown.manager)
+        end_canary(front)
+        ended = plans.take_over(shown, made.metadata.uid)
+        assert ended.state == state, ended.text
+        switched = front.read_namespaced_service("front", NAMESPACE).spec.selector == {"app": "canary"}
+        assert switched == (state == "applied")
+        assert switched or "critical writes.endpoints: no endpoint is left" in ended.text
+
+
+def test_a_claim_does_not_go_in_the_place_of_another(writer: Writer, plans: planned.Plans, api: Any) -> None:
+    """Its data is its own, also where a controller has made it."""
+    core: Any = client.CoreV1Api(api)
+    metadata = {"name": "release", "namespace": NAMESPACE}
+    writer.create({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata})
+    writer.create(claim("scratch-cache"))
+    script = "k8s.delete('configmaps/release', namespace=NAMESPACE)\n1"
+    shown = plans.of(script)
+    assert "takes persistentvolumeclaims scratch-cache with it" in shown.steps[0].effects
+    core.patch_namespaced_persistent_volume_claim("scratch-cache", NAMESPACE, {"metadata": {"ownerReferences": None}})
+    writer.create(claim("orders-database"))
+    ended = plans.apply(shown)
+    assert ended.state == "stopped" and "takes persistentvolumeclaims (others than were shown)" in ended.text, (
+        ended.text
+    )
+    again = plans.of(script)
+    assert "takes persistentvolumeclaims orders-database with it" in again.steps[0].effects
+    assert plans.apply(again).state == "applied"
+
+
+def claim(name: str) -> Object:
+    """A claim of a volume, which a controller has made."""
+    owner = {"apiVersion": "v1", "kind": "ConfigMap", "name": "release", "controller": True}
+    metadata = {"name": name, "namespace": NAMESPACE, "ownerReferences": [owner]}
+    spec = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
+    return {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": metadata, "spec": spec}
+
+
+def test_a_warning_of_the_api_server_that_was_not_shown_stops_a_plan(plans: planned.Plans, api: Any) -> None:
+    """The namespace wants other pods by then. A new plan shows the warning."""
+    core: Any = client.CoreV1Api(api)
+    made = app_objects.workload(NAMESPACE, "Deployment", "warned")
+    script = f"k8s.appsV1().create_namespaced_deployment(NAMESPACE, {made!r})\n1"
+    shown = plans.of(script)
+    wanted = {"metadata": {"labels": {"pod-security.kubernetes.io/warn": "restricted"}}}
+    core.patch_namespace(NAMESPACE, wanted)
+    try:
+        ended = plans.apply(shown)
+        assert ended.state == "stopped" and "would violate PodSecurity" in ended.text, ended.text
+        again = plans.of(script)
+        assert again.steps[0].warnings and plans.apply(again).state == "applied"
+    finally:
+        core.patch_namespace(NAMESPACE, {"metadata": {"labels": {"pod-security.kubernetes.io/warn": None}}})

@@ -301,18 +301,18 @@ def test_a_script_that_swallows_the_error_gets_no_answer_either(
     broken: list[int] = []
     write = audit_log.append
 
-    def once(fields: dict[str, Any], *, sync: bool = True) -> None:
+    def once(fields: dict[str, Any], **options: Any) -> None:
         if fields["type"] == "call" and not broken:
             broken.append(1)
             file.rename(file.with_name("aside"))
             file.mkdir()
             try:
-                write(fields, sync=sync)
+                write(fields, **options)
             finally:
                 file.rmdir()
                 file.with_name("aside").rename(file)
         else:
-            write(fields, sync=sync)
+            write(fields, **options)
 
     audit_log.append = once  # type: ignore[method-assign]  # the disk fails for the time of one call
     answer = server.ask(f"try:\n    n = {trails.COUNT}\nexcept Exception:\n    n = 'swallowed'\nn")

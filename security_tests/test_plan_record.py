@@ -188,6 +188,45 @@ def test_approve_without_the_record_says_which_flag_it_needs(server: Server, tmp
     assert "approved by a person at a terminal" in done.stderr, done.stderr  # all that is missing here
 
 
+def test_an_answer_that_does_not_count_is_not_on_record(server: Server) -> None:
+    """Neither the author's own approval where two others must approve, nor a second one of the same person, nor one of
+    another plan than the stored one, nor one after the end; the answers that count are there, once each."""
+    made = server.made("counted").plan
+    shown = msgspec.structs.replace(made, id=plan.new_id(), approvals=2)
+    server.own.store().add(shown)
+    author = record.Decision(made.author.user, "terminal", True, shown.hash)
+    alice, bob = (msgspec.structs.replace(author, approver=name) for name in ("alice", "bob"))
+    stale = msgspec.structs.replace(bob, hash=made.hash)
+    for given, counts in ((author, False), (alice, True), (alice, False), (stale, False), (bob, True), (bob, False)):
+        with contextlib.nullcontext() if counts else pytest.raises(errors.PlanError):
+            server.own.approvals.decide(shown.id, given)
+    assert server.finish(shown.id).state == "applied"
+    with pytest.raises(errors.PlanError, match="is applied already"):
+        server.own.approvals.decide(shown.id, msgspec.structs.replace(bob, approves=False))
+    told = [each for each in trails.records(server.file) if each.get("plan") == shown.id and each["type"] == "decision"]
+    assert [(each["approver"], each["approves"]) for each in told] == [("alice", True), ("bob", True)]
+
+
+def test_nothing_more_of_a_plan_is_sent_once_its_record_is_moved(server: Server, tmp_path: Path) -> None:
+    """The rest would be on the record that comes to be at its path. When it is back, the next plan is on it."""
+    made = server.made("first", "second")
+    server.own.approvals.decide(made.plan.id, approval(made))
+
+    def move(done: int, _count: int, _text: str) -> None:
+        if done:
+            server.file.rename(tmp_path / "moved.jsonl")
+
+    ended = server.own.approvals.apply(made.plan.id, move)
+    assert ended.state == "stopped" and "1 of 2 changes were made" in ended.text, ended.text
+    assert "another record is in the place" in ended.text and "the audit record does not have this end" in ended.text
+    assert server.names().isdisjoint({"second"})
+    assert not [each for each in trails.records(server.file) if each.get("plan") == made.plan.id]
+    (tmp_path / "moved.jsonl").replace(server.file)
+    following = server.made("third")
+    server.own.approvals.decide(following.plan.id, approval(following))
+    assert server.finish(following.plan.id).state == "applied"
+
+
 @pytest.mark.parametrize("old", [False, True], ids=["new", "of an older version"])
 def test_a_record_stays_the_same_when_its_file_is_rotated(old: bool, tmp_path: Path) -> None:
     """Also when the first files are gone; and no other record has its id."""

@@ -71,20 +71,19 @@ class AuditLog:
         try:
             with self._hold_file() as descriptor:
                 self._prepare_end(descriptor)
-                beginning = os.pread(self._descriptor or descriptor, chain.FIRST_BYTES, 0)
+                return self._read_identity(descriptor)
         except OSError as error:
             raise file_checks.unavailable(self.path, os.strerror(error.errno or 0), _REMEDY) from None
-        found = chain.identity(beginning, self._key)
-        if not found:
-            raise file_checks.unavailable(self.path, "it has no first record", "run `kubescript audit verify`")
-        return found
 
-    def append(self, fields: dict[str, Any], *, sync: bool = True) -> None:
-        """Writes one record; with `sync`, returns once it is on disk. Raises AuditError on failure."""
+    def append(self, fields: dict[str, Any], *, sync: bool = True, identity: str = "") -> None:
+        """Writes one record; with `sync`, returns once it is on disk. With an `identity`, writes only to the chain of
+        that id. Raises AuditError on failure."""
         waiting = None
         try:
             with self._hold_file() as descriptor:
                 self._prepare_end(descriptor)
+                if identity:
+                    self._check_identity(descriptor, identity)
                 self._write(fields)
                 if sync:
                     waiting = os.dup(self._descriptor or descriptor)
@@ -145,6 +144,25 @@ class AuditLog:
                 time.sleep(_LOCK_RETRY_S)
             else:
                 return
+
+    def _read_identity(self, descriptor: int) -> str:
+        """Returns the id of the chain. Raises AuditError or OSError."""
+        beginning = os.pread(self._descriptor or descriptor, chain.FIRST_BYTES, 0)
+        found = chain.identity(beginning, self._key)
+        if not found:
+            raise file_checks.unavailable(self.path, "it has no first record", "run `kubescript audit verify`")
+        return found
+
+    def _check_identity(self, descriptor: int, identity: str) -> None:
+        """Raises AuditError or OSError unless the chain has this id."""
+        # Attack: the file is moved while a plan is applied, and the rest of the plan is on a record without its
+        # approval.
+        if self._read_identity(descriptor) != identity:
+            raise errors.AuditError(
+                "another record is in the place of the audit record to which this belongs, so it is not done; tell the "
+                "operator of this server",
+                remedy=f"{self.path}: put the file with the chain {identity} back",
+            )
 
     def _prepare_end(self, descriptor: int) -> None:
         """Prepares the file for the next record: finds the end of the chain, rotates a full file, records a gap."""

@@ -120,10 +120,11 @@ class Recorder:
             self.store.save_script(script, subject.script, self.text_filter.redact)
         return Entry(self, subject, script, limits, where)
 
-    def journal(self, caller: types.Caller) -> Entry:
-        """Opens an entry for calls without a script."""
+    def journal(self, caller: types.Caller, identity: str = "") -> Entry:
+        """Opens an entry for calls without a script. With an `identity`, they are recorded on the record of that id
+        alone."""
         subject = self._subject(caller, "")
-        return Entry(self, subject, "", runs.Limits(), ((), ""), counts_denials=False)
+        return Entry(self, subject, "", runs.Limits(), ((), ""), counts_denials=False, identity=identity)
 
     def identity(self) -> str:
         """Returns the id of the record, which no other record has. Raises AuditError."""
@@ -138,22 +139,22 @@ class Recorder:
         """Records a plan that no script made. Raises AuditError."""
         fields = {"type": "plan", "time": chain.now(), "script": new.script}
         fields |= plan_records.describe_plan(new, self.text_filter)
-        self.write(fields, final=True)
+        self.write(fields, final=True, identity=new.audit)
 
-    def record_decision(self, plan_id: str, decision: plan_record.Decision) -> None:
+    def record_decision(self, planned: plan.Plan, decision: plan_record.Decision) -> None:
         """Records a decision on a plan, before it takes effect. Raises AuditError."""
-        fields = plan_records.describe_decision(plan_id, decision, self.text_filter)
-        self.write(fields, final=True)
+        fields = plan_records.describe_decision(planned.id, decision, self.text_filter)
+        self.write(fields, final=True, identity=planned.audit)
 
     def record_application(self, ended: plan_record.Record) -> None:
         """Records how a plan's application ended. Raises AuditError."""
         fields = plan_records.describe_application(ended, self.text_filter)
-        self.write(fields, final=True)
+        self.write(fields, final=True, identity=ended.plan.audit)
 
-    def application(self, plan: str, user: str) -> Entry:
+    def application(self, planned: plan.Plan, user: str) -> Entry:
         """Opens an entry for the calls that apply a plan."""
-        caller = types.Caller(client=f"plan {plan}", user=user)
-        return self.journal(caller)
+        caller = types.Caller(client=f"plan {planned.id}", user=user)
+        return self.journal(caller, planned.audit)
 
     def record_refusal(self, script: str, caller: types.Caller, code: str) -> None:
         """Records a script that did not run. Raises AuditError."""
@@ -162,8 +163,8 @@ class Recorder:
         fields = script_records.describe_refusal(subject, _size(script), code)
         self.write(fields, final=True)
 
-    def write(self, fields: dict[str, Any], *, final: bool = False) -> None:
-        """Writes one record. Raises AuditError.
+    def write(self, fields: dict[str, Any], *, final: bool = False, identity: str = "") -> None:
+        """Writes one record; with an `identity`, only on the record of that id. Raises AuditError.
 
         A `final` record is one that the caller must wait for: with `fsync = "answer"`, it and all records before it are
         on disk when this returns.
@@ -171,7 +172,7 @@ class Recorder:
         sync = self._fsync == "record"
         if final and self._fsync == "answer":
             sync = True
-        self._log.append(fields, sync=sync)
+        self._log.append(fields, sync=sync, identity=identity)
 
     def close(self) -> None:
         """Records the orderly end of the server, and closes the file."""
@@ -215,9 +216,12 @@ class Entry:
         where: tuple[tuple[str, ...], str],
         *,
         counts_denials: bool = True,
+        identity: str = "",
     ) -> None:
-        """With `counts_denials`, repeated denials are counted, and written only by `close`."""
+        """With `counts_denials`, repeated denials are counted, and written only by `close`. With an `identity`, calls
+        are recorded on the record of that id alone."""
         self._recorder = recorder
+        self._identity = identity
         self._subject = subject
         self._size = _size(script)
         self._limits = limits
@@ -238,7 +242,7 @@ class Entry:
         if call.method == "GET":
             return
         fields = script_records.describe_sending(self._subject, call, self._recorder.text_filter)
-        self._recorder.write(fields, final=True)
+        self._recorder.write(fields, final=True, identity=self._identity)
 
     def record(self, done: records.Record) -> None:
         """Records a call that has ended. Raises AuditError; the script then gets no answer.
@@ -252,7 +256,7 @@ class Entry:
 
     def _write(self, fields: dict[str, Any]) -> None:
         try:
-            self._recorder.write(fields)
+            self._recorder.write(fields, identity=self._identity)
         except errors.AuditError as error:
             # Kept for `close`: a script may catch the error that this call raises.
             self._first_error = self._first_error or error
@@ -269,7 +273,7 @@ class Entry:
         """Records the plan that the script made. Raises AuditError."""
         fields = self._subject.fields("plan")
         fields |= plan_records.describe_plan(made, self._recorder.text_filter)
-        self._recorder.write(fields, final=True)
+        self._recorder.write(fields, final=True, identity=made.audit)
 
     def close(
         self,

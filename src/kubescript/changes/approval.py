@@ -33,13 +33,13 @@ class Ledger(planner.Audit, Protocol):
     def record_plan(self, new: plan.Plan) -> None:
         """Records a plan that no script made. Raises AuditError."""
 
-    def record_decision(self, plan_id: str, decision: record.Decision) -> None:
+    def record_decision(self, planned: plan.Plan, decision: record.Decision) -> None:
         """Records a decision before it takes effect. Raises AuditError."""
 
     def record_application(self, ended: record.Record) -> None:
         """Records how an application ended. Raises AuditError."""
 
-    def application(self, plan: str, user: str) -> records.Journal:
+    def application(self, planned: plan.Plan, user: str) -> records.Journal:
         """Returns the journal of the calls that apply a plan, on behalf of a user if there are several."""
 
 
@@ -83,20 +83,20 @@ class Approvals:
         if decision.approves:
             applier = self._applier()
             applier.check(decided)
-        # The decision is recorded first: nothing takes effect unrecorded.
-        if self._ledger is not None:
-            self._ledger.record_decision(plan_id, decision)
         plans = self._plans()
-        return plans.decide(plan_id, decision)
+        if self._ledger is None:
+            return plans.decide(plan_id, decision)
+        return plans.decide(plan_id, decision, self._ledger.record_decision)
 
     def apply(self, plan_id: str, report: work.Report) -> record.Record:
         """Applies an approved plan, or continues one whose server died. Raises KubescriptError when that is impossible;
         the message says what was applied."""
-        self._check_record(self.get(plan_id).plan)
+        planned = self.get(plan_id).plan
+        self._check_record(planned)
         journal = records.NOWHERE
         on_end: work.End = _record_nowhere
         if self._ledger is not None:
-            journal = self._ledger.application(plan_id, self._user)
+            journal = self._ledger.application(planned, self._user)
             on_end = self._ledger.record_application
         applier = self._applier()
         return applier.apply(plan_id, journal, report, on_end)

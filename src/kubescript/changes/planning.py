@@ -99,7 +99,7 @@ class Planning:
         target = applier.check(done.plan)
         journal = records.NOWHERE
         if self._ledger is not None:
-            journal = self._ledger.application(plan_id, self._user)
+            journal = self._ledger.application(done.plan, self._user)
         made = undo.make(done, target.writer, self.planner, caller, journal)
         # The plan is recorded before it is kept: an unrecorded plan must not be approved.
         if self._ledger is not None:

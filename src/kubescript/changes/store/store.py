@@ -19,7 +19,10 @@ from kubescript import errors
 from kubescript.changes import plan
 from kubescript.changes.store import database, decisions, record
 
-__all__ = ["Store"]
+__all__ = ["PutOnRecord", "Store"]
+
+PutOnRecord = Callable[[plan.Plan, record.Decision], None]
+"""A function that puts a decision on a plan on the audit record. Raises AuditError."""
 
 _PLANS: Final = database.PLANS
 _STATE: Final = database.PLANS.c.state
@@ -118,8 +121,11 @@ class Store:
         with self._database.reading() as connection:
             return list(connection.scalars(query))
 
-    def decide(self, plan_id: str, decision: record.Decision) -> record.Record:
-        """Records one person's answer; a decline ends the plan, and its last approval makes it `approved`.
+    def decide(
+        self, plan_id: str, decision: record.Decision, put_on_record: PutOnRecord | None = None
+    ) -> record.Record:
+        """Keeps one person's answer; a decline ends the plan, and its last approval makes it `approved`.
+        `put_on_record` is called for an answer that counts, before it takes effect; what it raises stops that.
 
         Raises PlanError: plan.unknown, .expired, .decided, .changed, .approver, .override, .store.
         """
@@ -141,6 +147,10 @@ class Store:
                 state = "approved"
             decided = msgspec.structs.replace(found, state=state, decisions=given)
             _write(connection, decided, state=state, ended=ended)
+            # Nothing takes effect unrecorded: the answer takes effect when this transaction ends. Attack: an answer
+            # that does not count is on record as an approval. So it is put there when nothing else can refuse it.
+            if put_on_record is not None:
+                put_on_record(found.plan, dated)
         return decided
 
     def claim(self, plan_id: str, owner: str, lease_s: float) -> record.Record:

@@ -168,6 +168,19 @@ def test_an_approval_is_kept_with_its_time(plans: store.Store, clock: Clock) -> 
     assert decided.decisions == (answer(new, reason="as discussed", at=CREATED + 5),)
 
 
+def test_an_answer_that_cannot_be_recorded_does_not_count(plans: store.Store) -> None:
+    """The plan waits on, for the next answer."""
+    new = added(plans)
+
+    def fail(_plan: plan.Plan, _decision: record.Decision) -> None:
+        raise errors.AuditError("the disk is full")
+
+    with pytest.raises(errors.AuditError, match="full"):
+        plans.decide(new.id, answer(new), fail)
+    assert (plans.get(new.id).state, plans.get(new.id).decisions) == ("pending", ())
+    assert plans.decide(new.id, answer(new)).state == "approved"
+
+
 def test_a_plan_that_needs_two_approvals_waits_for_the_second(plans: store.Store) -> None:
     new = added(plans, approvals=2)
     assert plans.decide(new.id, answer(new, ALICE)).state == "pending"

@@ -181,13 +181,17 @@ def test_a_name_that_looks_like_a_secret_is_a_critical_finding(place: Place) -> 
 
 
 def test_what_the_old_object_has_masked_in_the_same_field_stays_masked(place: Place) -> None:
-    """A renamed container's password is not new; the same text in another variable is, and is shown."""
-    renamed = {**deployment("web")["spec"]["template"]["spec"]["containers"][0], "name": "renamed"}
-    entry = place.plan(patch([{"op": "replace", "path": CONTAINER, "value": renamed}]))
+    """A password with which another image runs is not new; the same text in another variable or container is, and is
+    shown."""
+    container = deployment("web")["spec"]["template"]["spec"]["containers"][0]
+    entry = place.plan(patch([{"op": "replace", "path": CONTAINER, "value": {**container, "image": "web:2"}}]))
     assert PASSWORD not in plain.text(entry, 400) and hidden(entry.plan.steps[0]) == []
-    moved = {"name": "RUN_PASSWORD", "value": PASSWORD}
-    entry = place.plan(patch([{"op": "add", "path": f"{CONTAINER}/env/-", "value": moved}]))
-    assert PASSWORD in plain.text(entry, 400) and hidden(entry.plan.steps[0]) == [("writes.hidden", "warning")]
+    moved = {"op": "add", "path": f"{CONTAINER}/env/-", "value": {"name": "RUN_PASSWORD", "value": PASSWORD}}
+    other = {"op": "replace", "path": CONTAINER, "value": {**container, "name": "renamed"}}
+    for operation in (moved, other):
+        entry = place.plan(patch([operation]))
+        assert PASSWORD in plain.text(entry, 400)
+        assert hidden(entry.plan.steps[0]) == [("writes.hidden", "warning")]
 
 
 POOLS: Final = f"{NAMESPACE}.example"

@@ -25,8 +25,7 @@ _MASK_IN_PATH: Final = "\\u00ab" + masking.OPENING.decode().removeprefix("«")
 """The beginning of a mask in a path, which has ASCII only."""
 
 _Place = tuple[Any, ...]
-"""A field: the keys on the way to it, and the label of the innermost list item. A renamed container's fields keep their
-place; a text that moves to another key, variable or argument does not."""
+"""A field: the keys on the way to it, and the labels or indices of list items."""
 
 
 class Hidden(NamedTuple):
@@ -105,14 +104,8 @@ def _size(pieces: Sequence[str]) -> int:
 
 def _place(names: Sequence[Any]) -> _Place:
     """Returns the place of a field, given its unmasked path."""
-    keys = tuple(name for name in names if isinstance(name, str))
-    items = [name for name in names if not isinstance(name, str)]
-    return *keys, _label(items[-1]) if items else None
-
-
-def _label(item: Any) -> Any:
-    """Returns a list item's label or index as part of a place."""
-    return tuple(item) if isinstance(item, list) else item
+    # Attack: a password of one container is the code of another, new one, in whose place it is not expected.
+    return tuple(tuple(name) if isinstance(name, list) else name for name in names)
 
 
 def _map_hidden(before: nodes.Node | None) -> Mapping[_Place, set[str]]:
@@ -127,21 +120,21 @@ def _map_hidden(before: nodes.Node | None) -> Mapping[_Place, set[str]]:
 
 def _list_leaves(before: nodes.Node | None) -> Iterator[tuple[_Place, nodes.Node]]:
     """Yields the scalars of an object, each with its place."""
-    rest: list[tuple[tuple[str, ...], Any, nodes.Node]] = []
+    rest: list[tuple[_Place, nodes.Node]] = []
     if before is not None:
-        rest.append(((), None, before))
+        rest.append(((), before))
     while rest:
-        keys, label, node = rest.pop()
+        place, node = rest.pop()
         if isinstance(node.raw, dict):
             for key, field in nodes.fields(node).items():
-                rest.append(((*keys, key), label, field.node))
+                rest.append(((*place, key), field.node))
         elif isinstance(node.raw, list):
             label_key = merge_keys.list_key(node.raw)
             for index, item in enumerate(nodes.items(node)):
-                own = index if label_key is None else (item.raw[label_key],)
-                rest.append((keys, own, item))
+                label = index if label_key is None else (item.raw[label_key],)
+                rest.append(((*place, label), item))
         else:
-            yield (*keys, label), node
+            yield place, node
 
 
 def _list_hidden(node: nodes.Node) -> list[str]:

@@ -25,6 +25,8 @@ _FIELDS: Final = (
     ("secretRef", "secrets", "name"),
     ("secretKeyRef", "secrets", "name"),
     ("persistentVolumeClaim", "persistentvolumeclaims", "claimName"),
+    ("azureFile", "secrets", "secretName"),
+    ("nodePublishSecretRef", "secrets", "name"),
 )
 """Fields of volumes and containers: the field, the kind it refers to, and the member that names the object."""
 

@@ -578,13 +578,14 @@ def test_no_change_hides_among_twenty_thousand(served: approval_page.Served, vic
     assert f"2 changes ({count + 2:,} fields)" in page.words
     assert f"{count // 2:,} fields, {count // 2 + 1:,} set by the server" in page.words
     assert f"Approve 2 changes ({count + 2:,} fields)" in page.words
-    # The other fields of the large change are closed; what decides stands open above them.
-    assert [("open" in a) for tag, a in page.tags if a.get("class") == "others"] == [False]
+    # Only what the server adds is closed; what decides stands open above all.
+    assert [a for tag, a in page.tags if tag == "details"][:-1] == [{}]
     assert shown[0] == needle.path
     assert victim.post(made, {**page.hidden_fields, "decision": "approve"}).status == 303
 
 
 DECISIVE: Final = {
+    "a script in a ConfigMap": ('data["run.sh"]', {"group": "", "resource": "configmaps"}),
     "a command": ("spec.template.spec.containers[web].command[2]", {}),
     "an image of a custom resource": ("spec.workers[0].image", {"group": "example.com", "resource": "farms"}),
     "a volume of a pod": ("spec.volumes[host].hostPath.path", {"group": "", "resource": "pods"}),
@@ -602,9 +603,12 @@ DECISIVE: Final = {
 def test_what_decides_is_seen_without_opening_anything(
     window: webdriver.Chrome, served: approval_page.Served, path: str, place: dict[str, str], by_server: bool
 ) -> None:
-    """In a change that is closed for its size, a field that decides what runs or with which rights comes first, and all
-    lines of its value are on the page."""
-    noise = tuple(inspection.Row(f"metadata.annotations.option{number}", None, '"1"') for number in range(600))
+    """In a change of many fields, one that decides what runs or with which rights comes first, and all lines of its
+    value are on the page. Only what the API server adds is closed."""
+    noise = tuple(
+        inspection.Row(f"metadata.annotations.option{number}", None, '"1"', by_server=number > 0)
+        for number in range(600)
+    )
     value = "\\n".join(f"line {number}" for number in range(60))
     needle = inspection.Row(path, None, f'"{value}"', by_server=by_server)
     made = served.add(approval_page.step(rows=(*noise, needle), **place))
@@ -612,9 +616,22 @@ def test_what_decides_is_seen_without_opening_anything(
     rows = window.find_elements(By.CSS_SELECTOR, "#change-1 .rows > li")
     assert len(rows) == 601 and rows[0].text.startswith(path)
     assert rows[0].is_displayed() and "line 59" in rows[0].text
-    assert not rows[600].is_displayed()
+    assert rows[1].is_displayed() and not rows[2].is_displayed()
     text = plain.text(record.Record(made, "pending"), 200)
     assert text.index(f"   {path}:") < text.index("   metadata.annotations.option0:")
+
+
+@pytest.mark.promise("V-04")
+def test_only_what_the_server_adds_may_be_closed() -> None:
+    """Not the new text behind its masks, and no value that it changes."""
+    added = inspection.Row("spec.note", None, '"x"', by_server=True)
+    hidden = inspection.Row("spec.script", None, '"«redacted:password:5e0f»"', by_server=True, hidden_lines=1)
+    changed = inspection.Row("spec.externalName", '"a"', '"b"', by_server=True)
+    made = approval_page.plan_of(approval_page.step(rows=(added, hidden, changed)))
+    (shown,) = view.of(record.Record(made, "pending")).changes
+    groups = (shown.decisive, shown.rows, shown.server_rows)
+    assert [row.path.text for group in groups for row in group] == ["spec.script", "spec.externalName", "spec.note"]
+    assert shown.counts == "0 fields, 3 set by the server"
 
 
 @pytest.mark.promise("V-04")

@@ -42,9 +42,6 @@ _templates: Final = jinja2.Environment(
 _NEWEST: Final = 50
 """How many plans the overview page lists."""
 _REFRESH_S: Final = 2
-_OPEN_ROWS: Final = 40
-"""The maximum number of a change's other fields, besides the decisive ones, that are open at first."""
-_OPEN_ROWS_IN_ALL: Final = 400
 # A form has a reason, and a tick for each critical finding.
 _MAX_FORM: Final = 256 << 10
 """The maximum size of a form in bytes."""
@@ -230,7 +227,7 @@ class _Pages:
             form=form,
             alert=alert,
             open_all=opens_all,
-            closed=frozenset() if opens_all else _find_closed(shown.changes),
+            has_closed=not opens_all and any(change.server_rows for change in shown.changes),
             following=is_following,
             refresh=_REFRESH_S if is_following else None,
             how_to_get_a_link=_how_to_get_a_link(summary.id),
@@ -290,19 +287,6 @@ def _complaint(critical: Sequence[model.Finding], ticked: frozenset[str], reason
     if critical and not reason:
         return "A critical finding can be overridden only with a reason."
     return ""
-
-
-def _find_closed(changes: Sequence[model.Change]) -> frozenset[int]:
-    """Returns the numbers of the changes whose other fields are closed at first. Decisive fields are never closed."""
-    closed = set()
-    left = _OPEN_ROWS_IN_ALL
-    for change in changes:
-        rows = len(change.rows)
-        if rows > min(_OPEN_ROWS, left):
-            closed.add(change.number)
-        else:
-            left -= rows
-    return frozenset(closed)
 
 
 def _how_to_get_a_link(plan_id: str) -> str:

@@ -30,22 +30,25 @@ _OF_PODS: Final = frozenset({"containers", "ephemeralContainers", "initContainer
 _DESCRIBES: Final = frozenset({"metadata", "status"})
 """Parts of an object that run nothing."""
 _DATA: Final = frozenset({"configmaps", "secrets"})
-"""Resources whose keys people choose, and which run nothing."""
+"""Resources with files and variables of pods: any of them may be a script, under whatever key."""
 _EMPTY: Final = frozenset({"{}", "[]"})
 
 
 def is_decisive(step: plan.Step, row: inspection.Row) -> bool:
-    """Says whether a field decides what runs, or with which rights. Each change to a pod does; of the defaults that the
-    API server adds, only some fields do."""
+    """Says whether a field decides what runs, or with which rights. Each change to a pod does, and new text behind
+    masks may; of the defaults that the API server adds, only some fields do."""
+    if row.hidden_lines:
+        return True
     if step.group in _RIGHTS:
         return not field_paths.covers("metadata.annotations", row.path)
     first, *others = field_paths.plain(row.path).split(".")
-    is_core = not step.group
-    if first in _DESCRIBES or (is_core and step.resource in _DATA):
+    if first in _DESCRIBES:
         return False
+    # Attack: a pod runs a script that a ConfigMap has under whatever key.
+    if not step.group and step.resource in _DATA:
+        return True
     names = {first, *others}
     if row.by_server and row.old is None:
         return row.new not in _EMPTY and not names.isdisjoint(_OF_CONTAINERS)
-    if is_core and step.resource == "pods" and first == "spec":
-        return True
-    return not names.isdisjoint(_OF_CONTAINERS | _OF_PODS)
+    is_of_pod = not step.group and step.resource == "pods" and first == "spec"
+    return is_of_pod or not names.isdisjoint(_OF_CONTAINERS | _OF_PODS)

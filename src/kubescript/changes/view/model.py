@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from collections import Counter
 from typing import Final
 
 from kubescript.changes.store import record
@@ -44,13 +43,6 @@ class Row:
     by_server: bool = False
     """Whether the API server adds the change."""
 
-    @property
-    def counts(self) -> str:
-        """The numbers of added and removed lines."""
-        numbers = Counter(line.sign for line in self.lines)
-        signs = [sign for sign in (ADDED, REMOVED) if numbers[sign]]
-        return " ".join(f"{sign}{numbers[sign]}" for sign in signs)
-
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Finding:
@@ -84,9 +76,9 @@ class Change:
     decisive: tuple[Row, ...]
     """Fields that decide what runs and with which rights; see `decisive`. No display closes them."""
     rows: tuple[Row, ...]
-    """The other fields that the request changes."""
+    """The other fields that change. No display closes them either."""
     server_rows: tuple[Row, ...]
-    """The other fields that the request does not name."""
+    """The other fields that are new, and that the request does not name."""
     effects: tuple[Shown, ...]
     warnings: tuple[Shown, ...]
     findings: tuple[Finding, ...]
@@ -107,7 +99,7 @@ class Change:
     @property
     def counts(self) -> str:
         """How much there is to read: `3 fields, 2 set by the server`."""
-        by_server = len(self.server_rows) + sum(row.by_server for row in self.decisive)
+        by_server = sum(row.by_server for row in (*self.decisive, *self.rows, *self.server_rows))
         parts = [count(self.fields - by_server, "field")]
         if by_server:
             parts.append(f"{by_server:,} set by the server")

@@ -56,18 +56,20 @@ def change(
 
 
 def _sort_rows(step: plan.Step, comparisons: comparisons.Comparisons) -> tuple[tuple[model.Row, ...], ...]:
-    """Returns the decisive rows, the others that the request names, and the others that the API server adds."""
+    """Returns the decisive rows, the others, and those fields of the latter that only the API server adds."""
     images = lookalikes.Known(step.images)
     words = verbatim.Words(step.request)
     sorted_rows: tuple[list[model.Row], ...] = ([], [], [])
     for row in map(words.restore, step.rows):
         shown = _row(row, comparisons, images)
-        if not decisive.is_decisive(step, row):
-            sorted_rows[1 + row.by_server].append(shown)
+        is_decisive = decisive.is_decisive(step, row)
+        # Attack: a display may close what the server adds, and a webhook changes a value that is there.
+        if row.by_server and row.old is None and not is_decisive:
+            sorted_rows[2].append(shown)
             continue
         if row.by_server:
             shown = dataclasses.replace(shown, badges=("set by the server", *shown.badges))
-        sorted_rows[0].append(shown)
+        sorted_rows[0 if is_decisive else 1].append(shown)
     return tuple(map(tuple, sorted_rows))
 
 

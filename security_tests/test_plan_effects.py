@@ -191,6 +191,9 @@ def test_a_user_that_appears_after_the_plan_stops_it(shop: Shop) -> None:
     shop.pod("settled", replicas, volumes=volumes)
     ended = shop.plans.apply(shown)
     assert ended.state == "stopped" and f"critical writes.used: {user}" in ended.text, ended.text
+    # A plan may stop before it deletes the user, too.
+    both = shop.delete(settings, web)
+    assert used(both.steps[0]) == {("warning", f"{user}, which the plan deletes later")}
     # What is deleted before it uses it no longer, although no controller has ended its pods yet.
     both = shop.delete(web, settings)
     assert not used(both.steps[1])
@@ -216,6 +219,14 @@ def test_what_is_used_in_other_ways_is_a_finding(shop: Shop) -> None:
     }
     assert answer["ConfigMap"] == {("critical", "referred to by pods/uses-all")}
     assert answer["Service"] == {("warning", "routed to by ingresses.networking.k8s.io/front")}
+    # What only has the Service's name is not routed to.
+    shop.make(
+        "ReplicaSet", "shared", api="apps/v1", spec=app_objects.workload(NAMESPACE, "ReplicaSet", "shared")["spec"]
+    )
+    both = shop.plans.of(
+        "k8s.delete('replicasets/shared', namespace=NAMESPACE)\nk8s.delete('services/shared', namespace=NAMESPACE)\n1"
+    )
+    assert not used(both.steps[0]) and used(both.steps[1]) == answer["Service"]
 
 
 def test_a_class_in_use_is_a_finding(shop: Shop) -> None:

@@ -52,12 +52,14 @@ def report(k8s: client.K8s, served: served_kinds.Served, namespace: str, removal
         if each.uid in found.objects:
             gone[each.uid] = found.objects[each.uid]
     losses = remaining.Losses(k8s, namespace, found, gone)
-    for removal, one in removals:
+    ends: dict[str, int] = {}
+    for index, (removal, one) in enumerate(removals):
         taken = _taken(found, removal, gone)
+        ends |= dict.fromkeys([removal.uid, *(each.uid for each in taken)], index)
         tell_taken(one, taken)
         _tell_orphans(one, found, removal, gone)
         losses.report(removal, taken, one)
-    users.report(k8s, namespace, found, gone, removals)
+    users.report(k8s, namespace, found, ends, removals)
     sizes = _count_keys(k8s, [each for each, _ in removals])
     for removal, one in removals:
         tell_object(one, found.objects.get(removal.uid), sizes.get(removal.name, ""))

@@ -4,7 +4,7 @@ StatefulSets, and the API server's own webhooks and aggregated APIs."""
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any, Final
 
 from kubescript.guest.kubectl import tool_kinds
@@ -36,16 +36,15 @@ def list_kinds(found: inventory.Inventory) -> Iterator[str]:
     yield from {each.kind.full_name for each in found.objects.values() if each.kind.group == _GATEWAY}
 
 
-def find(objects: Iterable[tuple[tool_kinds.Kind, Json]], resource: str, name: str) -> Iterator[str]:
-    """Yields a message for each of the objects that refers to the Service or Secret of this name."""
-    for kind, each in objects:
-        user = f"{kind.full_name}/{cells.line(cells.name(each))}"
-        if resource == "secrets":
-            if kind.full_name == _INGRESSES and name in _list_certificates(each):
-                yield f"read by {user} for TLS"
-        elif name in _list_services(kind, each):
-            word = "named as its Service by" if kind.full_name == _SETS else "routed to by"
-            yield f"{word} {user}"
+def find(kind: tool_kinds.Kind, data: Json, resource: str, name: str) -> Iterator[str]:
+    """Yields a message if an object refers to the Service or Secret of this name."""
+    user = f"{kind.full_name}/{cells.line(cells.name(data))}"
+    if resource == "secrets":
+        if kind.full_name == _INGRESSES and name in _list_certificates(data):
+            yield f"read by {user} for TLS"
+    elif resource == "services" and name in _list_services(kind, data):
+        word = "named as its Service by" if kind.full_name == _SETS else "routed to by"
+        yield f"{word} {user}"
 
 
 def _list_certificates(ingress: Json) -> set[str]:

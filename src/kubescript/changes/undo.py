@@ -4,6 +4,7 @@ plan has made or changed are touched, by their uids."""
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Final
 
 import msgspec
 
@@ -14,7 +15,11 @@ from kubescript.changes.store import record
 from kubescript.request import json_body, request
 from kubescript.wire import inspection
 
-__all__ = ["Reverse", "make"]
+__all__ = ["Reverse", "describe_lasting", "make"]
+
+_Applied = tuple[plan.Step, record.Application]
+_MOST_NAMED: Final = 5
+"""How many changes that cannot be taken back are named."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,31 +41,40 @@ def make(
     """Returns the reverse of a plan's applied steps, the last change first. Raises PlanError if nothing was applied, if
     it is not known what was, or if a part cannot be undone. The new plan cannot be approved before it is kept."""
     _check_ended(done)
+    _check_lasting(done)
     drafted = plans.begin()
     own = operation.Operation(draft=drafted, session=caller.session, journal=journal)
-    pairs = list(zip(done.plan.steps, done.steps, strict=True))
-    gone = []
-    planned = []
-    for step, application in reversed(pairs):
-        if application.state != "done":
-            continue
-        reverse = _reverse(step, own)
-        now = cluster.read_facts(reverse, own)
-        if now is None or _is_ending(now, reverse):
-            gone.append(step.what)
-            continue
-        _check_same(step, application, now.uid)
-        if _plan(step, reverse, cluster, own):
-            planned.append((step, application))
+    planned, gone = _plan_reverses(done, cluster, own)
     made = plans.make(drafted, f"undo {done.plan.id}", caller, own)
     if made is None:
         why = "; ".join(f"the object of `{what}` is gone" for what in gone)
         text = f"there is nothing to take back of plan {done.plan.id}"
         raise _refusal(f"{text}: {why}" if why else text)
     # Attack: the object is made anew between the look at it and the dry run, and the new plan is for that one.
-    for (step, application), tried in zip(planned, made.steps, strict=True):
-        _check_same(step, application, tried.precondition.uid if tried.precondition is not None else "")
+    for (step, application), reverse in zip(planned, made.steps, strict=True):
+        _check_same(step, application, reverse.precondition.uid if reverse.precondition is not None else "")
     return Reverse(made, tuple(gone))
+
+
+def describe_lasting(done: record.Record) -> str:
+    """Names the changes that were made and cannot be taken back; returns an empty string if there are none."""
+    lasting = []
+    for step, application in zip(done.plan.steps, done.steps, strict=True):
+        if application.state == "done" and step.undo is None:
+            lasting.append(step.what)
+    more = len(lasting) - _MOST_NAMED
+    named = ", ".join(lasting[:_MOST_NAMED])
+    return f"{named} and {more} more" if more > 0 else named
+
+
+def _check_lasting(done: record.Record) -> None:
+    """Raises PlanError if a part of what a plan has done cannot be taken back."""
+    lasting = describe_lasting(done)
+    if lasting:
+        raise _refusal(
+            f"{lasting} cannot be taken back, so nothing of the plan is; take back the rest by a script with a plan of "
+            "its own"
+        )
 
 
 def _check_ended(done: record.Record) -> None:
@@ -73,6 +87,29 @@ def _check_ended(done: record.Record) -> None:
                 f"nobody knows whether this was done, so nothing of the plan is taken back: {step.what}; look at the "
                 "object, and take back the rest by a script with a plan of its own"
             )
+
+
+def _plan_reverses(
+    done: record.Record, cluster: writer.Writer, operation: operation.Operation
+) -> tuple[list[_Applied], list[str]]:
+    """Adds the reverses of the applied steps to the draft, the last one first. Returns the steps whose reverse changes
+    anything, and the names of those whose objects are gone. Raises KubescriptError."""
+    planned = []
+    gone = []
+    pairs = list(zip(done.plan.steps, done.steps, strict=True))
+    for step, application in reversed(pairs):
+        if application.state != "done":
+            continue
+        assert step.undo is not None  # see `_check_lasting`
+        reverse = _reverse(step, step.undo, operation)
+        now = cluster.read_facts(reverse, operation)
+        if now is None or _is_ending(now, reverse):
+            gone.append(step.what)
+            continue
+        _check_same(step, application, now.uid)
+        if _plan(step, reverse, cluster, operation):
+            planned.append((step, application))
+    return planned, gone
 
 
 def _is_ending(now: inspection.Facts, reverse: request.Request) -> bool:
@@ -110,14 +147,9 @@ def _check_same(step: plan.Step, application: record.Application, uid: str) -> N
         )
 
 
-def _reverse(step: plan.Step, operation: operation.Operation) -> request.Request:
-    """Returns the request that undoes a step. Raises PlanError if there is none."""
-    if step.undo is None:
-        raise _refusal(
-            f"{step.what} cannot be taken back, so nothing of the plan is; take back the rest by a "
-            "script with a plan of its own"
-        )
-    call = calls.of(step, step.undo, operation)
+def _reverse(step: plan.Step, undo: plan.Request, operation: operation.Operation) -> request.Request:
+    """Returns the request that undoes a step. Raises RequestError if it is not a valid one."""
+    call = calls.of(step, undo, operation)
     if call.verb == "patch":
         # A masking process has written this body. Attack: a compromised one adds operations that copy a secret.
         _, checked = json_body.check("PATCH", msgspec.Raw(call.body or b""), "json-patch")

@@ -216,13 +216,14 @@ def _describe_end(found: record.Record) -> str:
 
 def _tell_undo(opened: app.Application, found: record.Record) -> None:
     """Prints how the changes that were made can be taken back."""
-    pairs = zip(found.plan.steps, found.steps, strict=False)
-    done = [step for step, application in pairs if application.state == "done"]
-    if not done:
+    from kubescript.changes import undo
+    from kubescript.changes.view import plain
+
+    if all(application.state != "done" for application in found.steps):
         return
-    lost = [step.what for step in done if step.undo is None]
-    if lost:
-        process.echo(f"It cannot be taken back as a whole: {lost[0]}")
+    lasting = undo.describe_lasting(found)
+    if lasting:
+        process.echo(plain.line(f"The plan cannot be taken back, since this cannot: {lasting}", width()))
         return
     words = f"kubescript plans undo {found.plan.id}{flags_for(found, opened.flags)}"
     process.echo(f"To take it back: {words}")

@@ -193,6 +193,7 @@ def test_a_value_that_is_masked_does_not_come_back(operator: Operator) -> None:
     """The person is told, and nothing is changed."""
     code, screen = operator.run(change(password="kW3-mm8Zr5tBn1"))
     assert code == 0 and PASSWORD not in screen
+    assert "since this cannot: patch configmaps" in screen, screen
     after = operator.data("settings")
     code, undone = operator.undo(screen)
     assert code == 1 and "patch configmaps shop/settings cannot be taken back" in undone and PASSWORD not in undone

@@ -26,7 +26,7 @@ def fold(line: str, width: int) -> Iterator[str]:
         blank = line.rfind(" ", start + (end - start) * 2 // 3, end)
         if blank >= 0:
             end = blank + 1
-        yield lead + line[start:end]
+        yield (lead + line[start:end]).rstrip(" ")
         lead = indent
         start = end
     yield lead + line[start:]

@@ -93,16 +93,21 @@ class Change:
 
     @property
     def fields(self) -> int:
-        """The number of fields, with those that the API server adds."""
+        """The number of fields, with those that the API server adds; 0 for a removal."""
+        if self.removes:
+            return 0
         return len(self.decisive) + len(self.rows) + len(self.server_rows)
 
     @property
     def counts(self) -> str:
-        """How much there is to read: `3 fields, 2 set by the server`."""
-        by_server = sum(row.by_server for row in (*self.decisive, *self.rows, *self.server_rows))
-        parts = [count(self.fields - by_server, "field")]
-        if by_server:
-            parts.append(f"{by_server:,} set by the server")
+        """How much there is to read: `3 fields, 2 set by the server`; empty for a removal about which there is no
+        more."""
+        parts = []
+        if not self.removes:
+            by_server = sum(row.by_server for row in (*self.decisive, *self.rows, *self.server_rows))
+            parts.append(count(self.fields - by_server, "field"))
+            if by_server:
+                parts.append(f"{by_server:,} set by the server")
         if self.effects:
             parts.append(count(len(self.effects), "effect"))
         if self.findings:
@@ -169,6 +174,8 @@ class View:
         """The extent of an approval: `5 changes (12 fields)`."""
         number = len(self.changes)
         changes = count(number, "change")
+        if not self.fields:
+            return changes
         fields = count(self.fields, "field")
         return f"{changes} ({fields})"
 

@@ -89,7 +89,8 @@ def _change(change: model.Change) -> Iterator[str]:
     target = _add_remarks(change.target)
     if change.turn:
         target += f", {change.turn}"
-    yield f"{change.number}. {change.action} {target}: {change.counts}"
+    heading = f"{change.number}. {change.action} {target}"
+    yield f"{heading}: {change.counts}" if change.counts else heading
     if change.state != "waiting":
         state = f"   [{_MARKS[change.state]}] {change.state}: {_add_remarks(change.outcome)}"
         yield state.rstrip(": ")

@@ -5,11 +5,11 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from kubescript.changes import plan
+from kubescript.changes import plan, undo
 from kubescript.changes.store import record
 from kubescript.changes.view import model, plain, view
 from kubescript.wire import inspection
-from tests.kit import approval_page
+from tests.kit import approval_page, stored_plans
 
 RELEASE = """\
 Plan p-1: Waits for a decision
@@ -69,7 +69,7 @@ Findings
      + "2026-11-23T09:30:00Z"
    request: PATCH /apis/apps/v1/namespaces/shop/deployments/worker?fieldManager=kubescript
 
-5. Delete jobs.batch shop/migrate-2711: 1 field, 1 effect
+5. Delete jobs.batch shop/migrate-2711: 1 effect
    effect: pod migrate-2711-x7k2p goes with it
    the whole object goes
    request: DELETE /apis/batch/v1/namespaces/shop/jobs/migrate-2711?propagationPolicy=Background
@@ -78,7 +78,7 @@ What the script read
   list deployments.apps in namespace shop
   get jobs.batch shop/migrate-2711
 
-In all: 5 changes (8 fields). Made 2026-11-23 09:00 UTC.
+In all: 5 changes (7 fields). Made 2026-11-23 09:00 UTC.
 SHA-256 of the plan: HASH
 SHA-256 of the script: 9999999999999999999999999999999999999999999999999999999999999999
 """
@@ -109,7 +109,7 @@ def lines_of(old: str | None, new: str | None) -> list[str]:
 def test_a_release_reads_as_one_page_of_text() -> None:
     made = approval_page.plan_of(*approval_page.release(), id="p-1", created=MADE, expires=MADE + 900)
     text = plain.text(record.Record(made, "pending"), 100, now=MADE + 170)
-    assert "\n".join(line.rstrip() for line in text.split("\n")) == RELEASE.replace("HASH", made.hash)
+    assert text == RELEASE.replace("HASH", made.hash)
 
 
 @pytest.mark.parametrize("width", [1, 60, 100, 400])
@@ -159,6 +159,22 @@ def test_the_sentence_says_where(namespaces: list[str], words: str) -> None:
 def test_an_eviction_and_a_deletion_are_called_so() -> None:
     evicted = approval_page.step(verb="create", group="", resource="pods", subresource="eviction", name="web-0")
     assert "1. Evict pods/eviction shop/web-0" in text_of(evicted)
+
+
+def test_a_removal_has_no_number_of_fields() -> None:
+    """The whole object goes, so 0 of them would be said to change."""
+    text = text_of(approval_page.step(verb="delete", rows=()))
+    assert "1. Delete deployments.apps shop/web\n" in text and "In all: 1 change. Made" in text
+
+
+def test_all_that_cannot_be_taken_back_is_named() -> None:
+    """Up to five changes of those that were made, and the number of the others."""
+    made = stored_plans.made(steps=8)
+    waiting = record.Application()
+    entry = record.Record(made, "stopped", (), (record.Application("done"),) * 7 + (waiting,))
+    first = ", ".join(f"patch deployments.apps shop/web-{number}" for number in range(5))
+    assert undo.describe_lasting(entry) == f"{first} and 2 more"
+    assert undo.describe_lasting(record.Record(made, "stopped", (), (waiting,) * 8)) == ""
 
 
 def test_lines_that_stay_are_counted() -> None:

@@ -120,6 +120,21 @@ def test_an_outage_that_appears_between_two_steps_stops_the_second(
     assert again.critical and plans.apply(again).state == "applied"
 
 
+def test_the_plans_own_rollout_is_no_outage(
+    front: Any, plans: planned.Plans, writer: Writer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its new pods count as ready when the Service that is to select them is judged again, although none is there."""
+    monkeypatch.setattr(reassessment, "_OLD_S", 0.0)
+    writer.create(app_objects.workload(NAMESPACE, "Deployment", "stable"))
+    labels = {"metadata": {"labels": {"track": "new"}}}
+    relabel = f"k8s.appsV1().patch_namespaced_deployment('stable', NAMESPACE, {{'spec': {{'template': {labels}}}}})\n"
+    select = "k8s.coreV1().patch_namespaced_service('front', NAMESPACE, {'spec': {'selector': {'track': 'new'}}})\n1"
+    shown = plans.of(relabel + select)
+    assert "endpoints of services/front: 1 → 3" in shown.steps[1].effects
+    assert plans.apply(shown).state == "applied"
+    assert front.read_namespaced_service("front", NAMESPACE).spec.selector == {"app": "stable", "track": "new"}
+
+
 def test_what_a_dead_server_has_left_is_judged_again(front: Any, plans: planned.Plans) -> None:
     """The server that goes on with a plan looks first at what its rest means by then; what was shown is no surprise."""
     for name, state in (("left", "stopped"), ("known", "applied")):

@@ -18,7 +18,7 @@ from kubescript.changes.view import plain
 from tests.kit import app_objects, planned
 from tests.kit.controlplane import shared
 from tests.kit.controlplane.server import ControlPlane
-from tests.kit.controlplane.writer import Object, Writer
+from tests.kit.controlplane.writer import Object, Writer, path
 
 pytestmark = [pytest.mark.cluster, pytest.mark.promise("P-19"), pytest.mark.timeout(300)]
 
@@ -277,6 +277,31 @@ def test_what_stays_without_its_owner_is_not_announced_to_go(shop: Shop) -> None
     assert "takes pods once-1 with it" in step.effects
 
 
+def test_a_finalizer_decides_about_dependents_where_the_deletion_does_not(shop: Shop) -> None:
+    """The API server spares those of a Deployment with `orphan`, and takes those of a Job with `foregroundDeletion`; an
+    option overrides both. A finalizer that goes after the plan was made stops it."""
+    web = app_objects.workload(NAMESPACE, "Deployment", "spared")
+    web["metadata"]["finalizers"] = ["orphan"]
+    shop.writer.create(web)
+    shop.make("ReplicaSet", "spared-1", web, api="apps/v1", spec=web["spec"])
+    script = "k8s.appsV1().delete_namespaced_deployment('spared', NAMESPACE)\n1"
+    shown = shop.plans.of(script)
+    assert "leaves replicasets.apps spared-1 without an owner" in shown.steps[0].effects
+    (step,) = shop.delete(web, propagation_policy="Background").steps
+    assert "takes replicasets.apps spared-1 with it" in step.effects
+    change(shop, web, finalizers=[])
+    ended = shop.plans.apply(shown)
+    assert ended.state == "stopped" and "spared has changed since" in ended.text, ended.text
+    (step,) = shop.plans.steps(script)
+    assert "takes replicasets.apps spared-1 with it" in step.effects
+    pods = {"containers": [{"name": "c", "image": "web:1"}], "restartPolicy": "Never"}
+    finalizers = {"finalizers": ["foregroundDeletion"]}
+    job = shop.make("Job", "taken", api="batch/v1", metadata=finalizers, spec={"template": {"spec": pods}})
+    shop.pod("taken-1", job)
+    (step,) = shop.plans.steps("k8s.batchV1().delete_namespaced_job('taken', NAMESPACE, body={})\n1")
+    assert "takes pods taken-1 with it" in step.effects
+
+
 def test_what_keeps_an_object_is_said(shop: Shop) -> None:
     """It is gone only when others have removed their finalizers."""
     held = shop.make("ConfigMap", "held", metadata={"finalizers": ["example.com/backup"]})
@@ -299,18 +324,17 @@ def test_owners_in_a_circle_end(shop: Shop) -> None:
     second = shop.make("ConfigMap", "circle-b", first)
     reference = {**refer(second), "uid": shop.writer._uids["ConfigMap", NAMESPACE, "circle-b"]}
     shop.plans.answer("1")
-    close(shop, first, reference)
+    change(shop, first, ownerReferences=[reference])
     (step,) = shop.delete(first).steps
     assert [line for line in step.effects if line.startswith("takes")] == ["takes configmaps circle-b with it"]
 
 
-def close(shop: Shop, made: Object, reference: Object) -> None:
-    """Gives an object an owner."""
-    url = f"/api/v1/namespaces/{NAMESPACE}/configmaps/{made['metadata']['name']}"
-    _, answer = shop.writer._send("GET", url, None)
+def change(shop: Shop, made: Object, **metadata: Any) -> None:
+    """Changes an object's metadata."""
+    _, answer = shop.writer._send("GET", path(made), None)
     stored = shop.writer._expect(200, 200, answer)
-    stored["metadata"]["ownerReferences"] = [reference]
-    shop.writer._expect(200, *shop.writer._send("PUT", url, stored))
+    stored["metadata"] |= metadata
+    shop.writer._expect(200, *shop.writer._send("PUT", path(made), stored))
 
 
 def test_a_name_adds_no_line_and_turns_none_around(shop: Shop) -> None:

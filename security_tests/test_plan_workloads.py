@@ -99,6 +99,12 @@ def test_pods_that_a_service_would_take_for_its_own_are_told(plans: planned.Plan
     made["spec"]["template"]["metadata"]["labels"]["shop"] = "open"
     (step,) = plans.steps(f"k8s.appsV1().create_namespaced_deployment(NAMESPACE, {made!r})\n1")
     assert "endpoints of services/front: 2 → 5" in step.effects
+    job = {"metadata": {"name": "stranger"}, "spec": {"parallelism": 50, "completions": 40, "template": {
+        "metadata": {"labels": {"shop": "open"}},
+        "spec": {"restartPolicy": "Never", "containers": [{"name": "c", "image": "web:1"}]},
+    }}}  # fmt: skip
+    (step,) = plans.steps(f"k8s.batchV1().create_namespaced_job(NAMESPACE, {job!r})\n1")
+    assert {"starts 40 pods", "endpoints of services/front: 2 → 42"} <= set(step.effects)
 
 
 def test_a_rollout_that_has_become_an_outage_is_not_sent(plane: ControlPlane, plans: planned.Plans) -> None:

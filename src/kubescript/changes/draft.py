@@ -143,6 +143,7 @@ def _step(attempt: attempt.Attempt) -> plan.Step:
         pods=old_pods,
         new_pods=new_pods,
         state=before.state,
+        orphans=before.orphans,
         warnings=attempt.warnings,
         undo=_undo(call, changes),
     )

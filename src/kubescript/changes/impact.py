@@ -153,6 +153,8 @@ def _orphans(step: plan.Step) -> bool:
         options = documents.mapping(options, "deleteOptions")
     if _POLICIES & options.keys():
         return documents.orphans(options)
+    if step.orphans is not None:
+        return step.orphans
     return (step.group, step.resource) in _ORPHANS_BY_DEFAULT
 
 

@@ -100,6 +100,8 @@ class Step(msgspec.Struct, frozen=True):
     """What it says about them after the request; None if nothing, and for a removal."""
     state: inspection.State | None = None
     """The object's state before the request; None if it is unknown."""
+    orphans: bool | None = None
+    """What its finalizers say about its dependents. See `inspection.Facts.orphans`."""
     rows: tuple[inspection.Row, ...] = ()
     warnings: tuple[str, ...] = ()
     """The API server's warnings, masked."""

@@ -20,7 +20,7 @@ _TEMPLATES: Final = {"cronjobs": "spec.jobTemplate"}
 """Where a kind has its pod template, if it is not `spec.template`."""
 _LATER: Final = {"cronjobs": "runs"}
 _GOES_ON: Final = "replaces the pods that still have an earlier template"
-_NONE: Final = frozenset({"jobs", "pods", "services"})
+_NONE: Final = frozenset({"pods", "services"})
 """Kinds whose changes replace no pods, which is not worth saying."""
 
 
@@ -73,7 +73,8 @@ def affects_others(step: plan.Step) -> bool:
     if after is None:
         return False
     if step.pods is None:
-        return step.group != "batch"
+        # The pods of a CronJob come later.
+        return step.resource != "cronjobs"
     return _reach(step.pods) != _reach(after)
 
 

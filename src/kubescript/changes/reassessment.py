@@ -57,6 +57,7 @@ class Reassessment:
             labels=before.labels,
             images=before.images,
             state=before.state,
+            orphans=before.orphans,
             pods=old_pods,
             new_pods=new_pods,
         )

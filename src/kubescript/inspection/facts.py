@@ -20,6 +20,9 @@ _MAX: Final = 1_000
 _NOT_CONTENT: Final = frozenset({"managedFields", "resourceVersion", "generation"})
 """Metadata that does not count as the object's content."""
 
+_POLICIES: Final = {"foregroundDeletion": False, "orphan": True}
+"""Maps the garbage collector's finalizers to whether the dependents are spared."""
+
 
 TooManyError = pods.TooManyError
 
@@ -43,7 +46,19 @@ def of(document: dict[str, Any], *, status: bool, manager: str) -> inspection.Fa
         state=inspection.State(*state.of(document)),
         pods=pods.of(document),
         is_managed=bool(manager) and _is_managed(metadata, manager),
+        orphans=_orphans(metadata),
     )
+
+
+def _orphans(metadata: dict[str, Any]) -> bool | None:
+    """Returns what the finalizers say about the dependents; like the API server, by the first that says something."""
+    finalizers = metadata.get("finalizers")
+    if not isinstance(finalizers, list):
+        return None
+    for each in finalizers:
+        if isinstance(each, str) and each in _POLICIES:
+            return _POLICIES[each]
+    return None
 
 
 def _is_managed(metadata: dict[str, Any], manager: str) -> bool:

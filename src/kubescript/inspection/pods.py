@@ -106,7 +106,13 @@ def _cron_job(document: dict[str, Any]) -> inspection.Pods:
 
 
 def _job(document: dict[str, Any]) -> inspection.Pods:
-    return _workload(document, count=None)
+    spec, status = documents.mapping(document, "spec"), documents.mapping(document, "status")
+    is_over = documents.has_condition(status, "Complete") or documents.has_condition(status, "Failed")
+    if is_over or spec.get("suspend") is True:
+        return _workload(document, count=0)
+    most = _count(spec, "parallelism", 1)
+    left = _count(spec, "completions", most) - _count(status, "succeeded", 0)
+    return _workload(document, count=min(most, max(0, left)))
 
 
 def _pod(document: dict[str, Any]) -> inspection.Pods:

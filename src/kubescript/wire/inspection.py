@@ -192,6 +192,8 @@ class Facts(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fiel
     """None: the kind makes and selects no pods."""
     is_managed: bool = False
     """Whether the request's field manager has written fields of it."""
+    orphans: bool | None = None
+    """Whether its finalizers spare its dependents, or end them too, where a deletion does not say; None: neither."""
 
 
 class Objection(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):

@@ -11,7 +11,11 @@ from kubescript.wire import inspection, pods
 
 __all__ = ["Change", "merge"]
 
-_WORKLOADS: Final = frozenset({"daemonsets", "deployments", "replicasets", "statefulsets"})
+_WORKLOADS: Final = frozenset({
+    ("", "pods"), ("", "replicationcontrollers"), ("apps", "daemonsets"), ("apps", "deployments"),
+    ("apps", "replicasets"), ("apps", "statefulsets"), ("batch", "jobs"),
+})  # fmt: skip
+"""Group and plural of what makes pods, or is one."""
 
 
 class Change(NamedTuple):
@@ -65,9 +69,7 @@ class Change(NamedTuple):
     @property
     def is_workload(self) -> bool:
         """Whether the object makes pods that a Service may select."""
-        if not self.group:
-            return self.resource in {"pods", "replicationcontrollers"}
-        return self.group == "apps" and self.resource in _WORKLOADS
+        return (self.group, self.resource) in _WORKLOADS
 
     @property
     def counts(self) -> tuple[int, int]:

@@ -6,6 +6,7 @@ Everything is known from the dry runs, so nothing is read for it. The lines have
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Final
 
 import msgspec
@@ -19,17 +20,27 @@ __all__ = ["affects_others", "describe", "find", "find_difference"]
 _TEMPLATES: Final = {"cronjobs": "spec.jobTemplate"}
 """Where a kind has its pod template, if it is not `spec.template`."""
 _LATER: Final = {"cronjobs": "runs"}
+_STRATEGIES: Final = ("spec.paused", "spec.strategy", "spec.updateStrategy")
+"""The fields that say how pods are replaced."""
 _GOES_ON: Final = "replaces the pods that still have an earlier template"
 _NONE: Final = frozenset({"pods", "services"})
 """Kinds whose changes replace no pods, which is not worth saying."""
 
 
+@dataclass(slots=True)
+class _Known:
+    """What is known of an object between two steps."""
+
+    pods: inspection.Pods | None
+    has_new_template: bool = False
+    """Whether an earlier step changes the template of its pods."""
+
+
 def describe(steps: Sequence[plan.Step]) -> list[tuple[str, ...]]:
-    """Returns for each step a line for everything that it does to the pods of its object, once all steps are done."""
-    whole: dict[paths.Key, inspection.Pods | None] = {}
-    for step in steps:
-        whole[step.key] = pods.combine(whole.get(step.key), step.pods, step.new_pods)
-    return [_describe(step, whole[step.key]) for step in steps]
+    """Returns for each step a line for everything that it does to the pods of its object when the earlier steps are
+    done. The later ones may never be sent."""
+    known: dict[paths.Key, _Known] = {}
+    return [tuple(_describe(step, known.setdefault(step.key, _Known(step.pods)))) for step in steps]
 
 
 def find(subresource: str, changes: inspection.Changes) -> tuple[inspection.Pods | None, inspection.Pods | None]:
@@ -37,12 +48,18 @@ def find(subresource: str, changes: inspection.Changes) -> tuple[inspection.Pods
     before, after = changes.before, changes.after
     old = before.pods if before is not None else None
     new = after.pods if after is not None else None
+    if old is None and new is not None and new.paused:
+        # A Deployment that is made paused makes no pods.
+        return None, msgspec.structs.replace(new, count=0, replaced=0)
     if subresource != "scale" or before is None or after is None:
         return old, new
     # A scaling is answered with a Scale, which only has the number. A custom resource has it in any field.
     if old is None:
         old = inspection.Pods(count=before.replicas)
-    return old, msgspec.structs.replace(old, count=after.replicas or 0)
+    count = after.replicas or 0
+    kept = max(0, (old.count or 0) - old.replaced)
+    replaced = max(0, count - kept) if old.strategy else 0
+    return old, msgspec.structs.replace(old, count=count, replaced=replaced)
 
 
 def find_difference(shown: plan.Step, now: plan.Step) -> str:
@@ -80,38 +97,56 @@ def affects_others(step: plan.Step) -> bool:
 
 def _reach(said: inspection.Pods) -> tuple[object, ...]:
     """Returns what decides which endpoints Services have."""
-    return said.count, said.labels, said.selector, said.takes_unready
+    return said.count, said.labels, said.selector, said.takes_unready, said.placement
 
 
 def _changes_template(step: plan.Step) -> bool:
     """Says whether a step changes the template of its object's pods."""
-    template = _TEMPLATES.get(step.resource, "spec.template")
-    return any(field_paths.covers(template, row.path) for row in step.rows)
+    return _changes(step, _TEMPLATES.get(step.resource, "spec.template"))
 
 
-def _describe(step: plan.Step, whole: inspection.Pods | None) -> tuple[str, ...]:
-    """Returns the lines of a step; `whole` is what its object says after all steps."""
+def _changes(step: plan.Step, *fields: str) -> bool:
+    return any(field_paths.covers(field, row.path) for field in fields for row in step.rows)
+
+
+def _describe(step: plan.Step, known: _Known) -> Iterator[str]:
+    """Yields the lines of a step, and notes what its object says after it."""
+    before = known.pods
+    after = known.pods = pods.combine(before, step.pods, step.new_pods)
     # What a custom resource makes of its number of replicas is not known.
-    if step.new_pods is None or whole is None or step.resource in _NONE or not step.kind:
-        return ()
+    if after is None or step.resource in _NONE or not step.kind:
+        return
     if step.precondition is None:
-        return tuple(_describe_creation(step, step.new_pods))
-    return tuple(_describe_change(step, step.new_pods, whole)) or ("no pod is replaced",)
+        yield from _describe_creation(step, after)
+        return
+    before = before or after
+    lines = [*_describe_template(step, known, before, after), *_describe_count(step, before, after)]
+    known.has_new_template |= _changes_template(step)
+    yield from lines or ["no pod is replaced"]
 
 
 def _describe_creation(step: plan.Step, after: inspection.Pods) -> Iterator[str]:
     if step.resource == "daemonsets":
         yield "starts a pod on each node that it selects"
     elif after.count is not None:
-        yield f"starts {_pods(after.count)}"
+        yield f"starts {_pods(after.count)}" + (" while it is paused" if after.paused else "")
 
 
-def _describe_change(step: plan.Step, after: inspection.Pods, whole: inspection.Pods) -> Iterator[str]:
-    before = step.pods or after
+def _describe_template(
+    step: plan.Step, known: _Known, before: inspection.Pods, after: inspection.Pods
+) -> Iterator[str]:
+    if before.placement != after.placement:
+        yield "stops the pods on nodes that the new template does not fit, all at once"
     if _changes_template(step):
-        yield _describe_replacement(step, whole)
+        yield _describe_replacement(step, after)
+    # Attack: the first step begins a rollout without a gap, and the second one has it stop all pods.
+    elif known.has_new_template and _changes(step, *_STRATEGIES):
+        yield f"the rollout of an earlier change: {_describe_replacement(step, after)}"
     elif _goes_on(before, after):
         yield _GOES_ON
+
+
+def _describe_count(step: plan.Step, before: inspection.Pods, after: inspection.Pods) -> Iterator[str]:
     # The nodes decide how many pods a DaemonSet has.
     if before.count is None or after.count is None or step.resource == "daemonsets":
         return
@@ -156,4 +191,4 @@ def _goes_on(before: inspection.Pods, after: inspection.Pods) -> bool:
 
 
 def _pods(count: int) -> str:
-    return "1 pod" if count == 1 else f"{count} pods"
+    return "1 pod" if count == 1 else f"{count or 'no'} pods"

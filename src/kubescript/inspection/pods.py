@@ -6,9 +6,12 @@ types are ignored, and every number is bounded.
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Callable
 from typing import Any, Final
+
+import msgspec
 
 from kubescript.kube import documents, pod_references, selectors
 from kubescript.wire import inspection
@@ -21,6 +24,8 @@ _MAX_SELECTOR: Final = 10_000
 """The maximum number of characters of a label selector."""
 _MAX_COUNT: Final = 1_000_000
 """The largest number of pods that is told."""
+_PLACEMENT: Final = ("affinity", "nodeName", "nodeSelector", "tolerations")
+"""The fields of a template that decide on which nodes its pods are."""
 _PERCENT: Final = re.compile(r"([0-9]{1,3})%")
 
 
@@ -91,7 +96,16 @@ def _daemon_set(document: dict[str, Any]) -> inspection.Pods:
         replaced=count,
         unavailable=_share(rolling.get("maxUnavailable", 1), count, up=True),
         strategy="OnDelete" if strategy.get("type") == "OnDelete" else "RollingUpdate",
+        placement=_placement(document),
     )
+
+
+def _placement(document: dict[str, Any]) -> str:
+    """Returns a digest of what a DaemonSet says about nodes."""
+    template = documents.mapping(documents.mapping(document, "spec"), "template")
+    spec = documents.mapping(template, "spec")
+    said = [spec.get(field) for field in _PLACEMENT]
+    return hashlib.sha256(msgspec.json.encode(said, order="deterministic")).hexdigest()
 
 
 def _unreplacing(document: dict[str, Any]) -> inspection.Pods:
@@ -134,6 +148,7 @@ def _workload(
     unavailable: int = 0,
     strategy: inspection.Strategy = "",
     paused: bool = False,
+    placement: str = "",
 ) -> inspection.Pods:
     spec = documents.mapping(document, "spec")
     template = documents.mapping(spec, "template")
@@ -146,6 +161,7 @@ def _workload(
         unavailable=unavailable,
         strategy=strategy,
         paused=paused,
+        placement=placement,
     )
 
 

@@ -174,6 +174,8 @@ class Pods(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_field
     strategy: Strategy = ""
     paused: bool = False
     """Whether no pod is replaced for now."""
+    placement: str = ""
+    """A digest of what decides on which nodes the pods of a DaemonSet are."""
 
 
 class Facts(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):

@@ -169,7 +169,7 @@ def test_services_that_may_not_be_read_are_a_finding(
     with planned.opened(plane.kubeconfig_for(user), folder, NAMESPACE) as few:
         (step,) = few.steps(relabel("web"))
     (text,) = found(step, "writes.endpoints")
-    assert "services could not be read" in text
+    assert "services could not be read" in text and step.findings[-1].level == "critical"
 
 
 def test_masked_labels_do_not_hide_an_outage(plane: ControlPlane, plans: planned.Plans) -> None:

@@ -6,6 +6,7 @@ import contextlib
 import functools
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import anyio
 
@@ -73,14 +74,15 @@ class Plans:
 
 
 @contextlib.contextmanager
-def opened(kubeconfig: Path, folder: Path, namespace: str) -> Iterator[Plans]:
-    """A server of plans for one namespace, which keeps them in this folder."""
+def opened(kubeconfig: Path, folder: Path, namespace: str, **given: Any) -> Iterator[Plans]:
+    """A server of plans for one namespace, which keeps them in this folder, with these settings besides."""
     settings = config.Settings.model_validate(
         {
             "kubeconfig": kubeconfig,
             "writes": "plan",
             "plans": {"store": str(folder / "plans.db"), "page": False},
             "limits": {"memory_mib": 256},
+            **given,
         }
     )
     source = spawner.Spawner(programs.WORKER)

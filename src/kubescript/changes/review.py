@@ -66,6 +66,7 @@ def change_of(step: plan.Step) -> transcript.Change:
         terminating=state.terminating if state is not None else None,
         labels=step.labels if existed else documents.labels(body),
         owners=_owners(state),
+        uses=step.pods.references if step.pods is not None else (),
         images=step.images or None,
     )
     if change.removes:

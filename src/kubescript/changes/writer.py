@@ -235,7 +235,7 @@ class Writer:
         tried = self._dry_runs.try_until_it_stands(call, canonical, stand_in)
         if isinstance(tried, types.Response):
             return tried
-        found = effects.findings(canonical, tried.changes, self._rules)
+        found = effects.findings(canonical, tried.changes, self._rules, replaces=is_beside)
         if found.denials:
             # Trying the write has left the dry run's own request in the call.
             call.request = canonical

@@ -115,8 +115,17 @@ def compare(
         requested=found.requested or _digest(was, None),
         undo=undo,
         risks=risky,
-        taken=field_managers.list_taken(about, before, after),
+        taken=_list_taken(about, before, after),
     )
+
+
+def _list_taken(
+    about: inspection.Comparison, before: nodes.Node | None, after: nodes.Node | None
+) -> tuple[inspection.Taken, ...]:
+    try:
+        return field_managers.list_taken(about, before, after)
+    except field_managers.TooManyError:
+        raise ComparisonError("managers") from None
 
 
 def _find_differences(

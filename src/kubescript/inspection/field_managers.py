@@ -15,10 +15,10 @@ from kubescript.inspection import nodes
 from kubescript.kube import field_paths
 from kubescript.wire import inspection
 
-__all__ = ["list_taken"]
+__all__ = ["TooManyError", "list_taken"]
 
-_MOST_MANAGERS: Final = 20
-"""How many managers are named."""
+_MOST_MANAGERS: Final = 100
+"""How many managers may lose fields: each of them is named."""
 _MOST_FIELDS: Final = 50
 """How many fields of each manager are named."""
 _ITSELF: Final = "."
@@ -28,10 +28,14 @@ _Owner = tuple[Any, ...]
 """What tells an entry from the others."""
 
 
+class TooManyError(ValueError):
+    """More managers lose fields than a person can be told."""
+
+
 def list_taken(
     about: inspection.Comparison, before: nodes.Node | None, after: nodes.Node | None
 ) -> tuple[inspection.Taken, ...]:
-    """Returns the fields that an apply takes from other managers."""
+    """Returns the fields that an apply takes from other managers. Raises TooManyError."""
     if not about.apply or before is None or after is None:
         return ()
     left = _map_entries(after)
@@ -43,7 +47,10 @@ def list_taken(
         lost = list(_list_lost(entry.get("fieldsV1"), left.get(owner, {}).get("fieldsV1"), ""))
         if lost:
             taken.append(inspection.Taken(_name(entry), tuple(lost[:_MOST_FIELDS]), len(lost)))
-    return tuple(taken[:_MOST_MANAGERS])
+    # Attack: an apply takes a field from one manager behind many others.
+    if len(taken) > _MOST_MANAGERS:
+        raise TooManyError
+    return tuple(taken)
 
 
 def _map_entries(document: nodes.Node) -> dict[_Owner, dict[str, nodes.Node]]:

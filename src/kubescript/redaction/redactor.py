@@ -39,6 +39,8 @@ _WHY: Final = {
     "changes in it cannot be shown; return the kubectl command instead",
     "rows": "this write changes more than 20,000 fields, or 8 MiB of them, which nobody can read; change fewer fields "
     "at a time",
+    "managers": "this apply takes fields from more than 100 managers, which nobody can read; leave out force=True, or "
+    "some of the fields",
 }
 """Reasons why the masking process did not read an object."""
 _PROXY: Final = "look for a proxy between kubescript and the API server that changes compressed answers"

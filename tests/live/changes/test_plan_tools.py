@@ -279,7 +279,7 @@ def test_an_answer_of_another_form_is_a_finding(answer: object) -> None:
     """It comes from a process that reads hostile objects, so nothing of it is taken."""
     (step,) = assess(answer, "a")
     assert not step.effects and not step.affected
-    assert [(each.rule, each.level) for each in step.findings] == [("writes.effects", "warning")]
+    assert [(each.rule, each.level) for each in step.findings] == [("writes.effects", "critical")]
     (step,) = assess([{"effects": [], "findings": [USED]}], "a")
     assert [each.message for each in step.findings] == [USED["message"]]
 

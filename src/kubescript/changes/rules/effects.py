@@ -45,14 +45,17 @@ class Findings:
     notices: tuple[Notice, ...] = ()
 
 
-def findings(call: request.Request, changes: inspection.Changes, rules: writes.Policy) -> Findings:
-    """Returns the rules' findings on the changes shown by the dry run of `call`.
+def findings(
+    call: request.Request, changes: inspection.Changes, rules: writes.Policy, *, replaces: bool = False
+) -> Findings:
+    """Returns the rules' findings on the changes shown by the dry run of `call`; `replaces` says whether it creates an
+    object in place of one that the same plan deletes.
 
     `changes.before` describes the object itself, even if the call is for a subresource.
     """
     denials = [
         *_deny_creation(call, changes, rules),
-        *_targets(call, changes, rules),
+        *_targets(call, changes, rules, replaces=replaces),
         *_counts(changes, rules),
         *_images(changes, rules),
         *_risks(changes, rules),
@@ -77,14 +80,17 @@ def _deny_creation(
             yield denied
 
 
-def _targets(call: request.Request, changes: inspection.Changes, rules: writes.Policy) -> Iterator[policy.Decision]:
+def _targets(
+    call: request.Request, changes: inspection.Changes, rules: writes.Policy, *, replaces: bool
+) -> Iterator[policy.Decision]:
     matches = selectors.labels(rules.targets)
-    if matches is None or changes.before is None:
+    is_new = changes.before is None and not replaces
+    if matches is None or is_new:
         return
-    states = [changes.before]
-    # Attack: a change removes the label, so that the object is no longer covered by the rule. A Scale has no labels.
-    if changes.after is not None and not call.subresource:
-        states.append(changes.after)
+    # Attack: a change, or the replacement of an object, removes the label, so that the object is no longer covered by
+    # the rule. A Scale has no labels.
+    after = None if call.subresource else changes.after
+    states = [state for state in (changes.before, after) if state is not None]
     documents = [{"metadata": {"labels": state.labels}} for state in states]
     if not all(map(matches, documents)):
         yield _deny("writes.targets", f"only objects with {rules.targets} may be changed", "leave this one as it is")

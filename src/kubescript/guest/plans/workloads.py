@@ -45,10 +45,11 @@ def add_effects(k8s: client.K8s, given: Sequence[Json], answers: Sequence[Json])
 
 
 def _add_endpoints(namespace: endpoint_changes.Namespace, change: changed.Change, answer: Json) -> None:
-    answer["findings"] += [_finding(_ENDPOINTS, "warning", text) for text in namespace.list_problems(change)]
+    # Attack: a plan has more Services than are counted before the one that it puts out of service.
+    answer["findings"] += [_finding(_ENDPOINTS, "critical", text) for text in namespace.list_problems(change)]
     for effect in namespace.describe(change):
         if effect.is_unknown:
-            answer["findings"].append(_finding(_ENDPOINTS, "warning", effect.text))
+            answer["findings"].append(_finding(_ENDPOINTS, "critical", effect.text))
             continue
         answer["effects"].append(effect.text)
         if effect.is_outage:

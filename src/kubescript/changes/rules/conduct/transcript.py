@@ -56,7 +56,7 @@ class Change(msgspec.Struct, frozen=True, omit_defaults=True):
     node: str = ""
     """The node on which a pod runs; empty if it is unknown."""
     uses: tuple[str, ...] | None = None
-    """The ConfigMaps, Secrets and claims that a pod refers to: `configmaps/settings`. None: unknown."""
+    """What a pod, or the pods of a workload, refer to: `configmaps/settings`. None: unknown."""
     images: tuple[str, ...] | None = None
     """The images of the object's containers before the change."""
     new_images: tuple[str, ...] = ()

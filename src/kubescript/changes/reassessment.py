@@ -23,6 +23,8 @@ _FRESH_S: Final = 1.0
 """For how many seconds a look at a whole plan counts for a deletion that is its first step."""
 _OLD_S: Final = 5.0
 """For how many seconds such a look counts for a change."""
+_OWN: Final = frozenset({"writes.new_registry", "writes.undone"})
+"""Rules whose findings the plan's own earlier steps may be the reason for: they change autoscalers and remove pods."""
 _SHOWN: Final = 5
 """How many differences one error lists."""
 
@@ -100,9 +102,8 @@ class Reassessment:
         found = self._assessor.look([self._now[index] for index in indexes], self._operation)
         for index, now in zip(indexes, found, strict=True):
             if index >= self._next and not now.removes:
-                # The plan's own steps may be the reason for a warning.
-                critical = tuple(finding for finding in now.findings if finding.level == "critical")
-                _check(self._shown[index], msgspec.structs.replace(now, findings=critical))
+                findings = tuple(finding for finding in now.findings if finding.rule not in _OWN)
+                _check(self._shown[index], msgspec.structs.replace(now, findings=findings))
 
     def _check_replacement(self, index: int, now: plan.Step) -> None:
         """Raises PlanError if a step replaces pods in another way than was shown."""

@@ -67,6 +67,21 @@ class Plans:
         rules = tuple({finding.rule for finding in shown.critical})
         self._approvals.decide(shown.id, record.Decision("somebody", "terminal", True, shown.hash, "a test", rules))
 
+    def begin(self, shown: plan.Plan, step: int) -> None:
+        """Approves a plan for a server that dies when it has noted that it sends this step."""
+        self._approvals.decide(shown.id, record.Decision("somebody", "terminal", True, shown.hash))
+        store = self._planning.store()
+        store.claim(shown.id, "dead", lease_s=0)
+        store.mark(shown.id, "dead", step, record.Application("sending", "an-audit-id"))
+
+    def resume(self, shown: plan.Plan) -> record.Record:
+        """Goes on with the plan of a dead server."""
+        return self._approvals.apply(shown.id, lambda _done, _count, _text: None)
+
+    def undo(self, ended: record.Record) -> plan.Plan:
+        """The plan that takes back an applied plan."""
+        return self._approvals.get(self._planning.undo(ended.plan.id, _CALLER).plan.id).plan
+
     def follow(self, ended: record.Record) -> str:
         """What is told of an applied plan's rollouts; empty if nothing is."""
         answer = anyio.run(self._app.operator.follow, ended, _CALLER, None)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from kubescript import errors
 from kubescript.broker import operation, records
-from kubescript.changes import impact, plan, planner, reassessment, work, writer
+from kubescript.changes import impact, plan, planner, reassessment, sameness, work, writer
 from kubescript.changes.store import record
 from kubescript_sandbox.host import cancellation
 
@@ -133,5 +133,4 @@ def _check_time(approved: plan.Plan) -> None:
 def _check_cluster(target: Target, approved: plan.Plan, operation: operation.Operation) -> None:
     """Raises PlanError when the target is not the cluster for which the plan was made."""
     # Attack: a kubeconfig's context now points at another cluster.
-    if target.identity(operation) != approved.cluster:
-        raise errors.PlanError("the plan was made for another cluster", code="plan.changed")
+    sameness.check_cluster(target.identity(operation), approved)

@@ -18,6 +18,7 @@ from kubescript.changes import answers, reads, requests
 from kubescript.changes.rules import effects
 from kubescript.cluster import base
 from kubescript.kube import kinds
+from kubescript.policy import policy
 from kubescript.request import request
 from kubescript.wire import inspection
 
@@ -48,6 +49,10 @@ class Attempt:
     changes: inspection.Changes
     answer: types.Response
     """The answer to the dry run; its chunks can be read only once."""
+    before: bytes = b""
+    """The object before the write; empty if there is none."""
+    scale: bytes = b""
+    """Of a scaling of a custom resource, the Scale before it."""
     notices: tuple[effects.Notice, ...] = ()
     """Notices from the rules for the approvers."""
     warnings: tuple[str, ...] = ()
@@ -77,10 +82,19 @@ class Sent:
     status: int
     text: str = ""
     """The API server's answer if it refused the request, masked."""
-    uid: str = ""
-    """The uid of the object that the request has created."""
+    changes: inspection.Changes | None = None
+    """What the request has changed; None if it removes its object, or was refused."""
+    denials: tuple[policy.Decision, ...] = ()
+    """What the rules deny of that."""
     fault: errors.KubescriptError | None = None
     """Why the rest of the answer could not be read or recorded; the status is known nevertheless."""
+
+    @property
+    def uid(self) -> str:
+        """The uid of the object that the request has created; empty if it has created none."""
+        if self.changes is None or self.changes.before is not None or self.changes.after is None:
+            return ""
+        return self.changes.after.uid
 
 
 class DryRuns:
@@ -125,13 +139,13 @@ class DryRuns:
             content = answers.read_whole(answer)
             after = content
             # For a removed object, the answer is not its later state.
-            if canonical.verb == "delete" or canonical.subresource == "eviction":
+            if requests.removes(canonical):
                 after = b""
             changes = self._compare(canonical, before, after, call.operation.summary.found, scale or b"")
             _check_not_made(canonical, changes)
             if scale != b"" and _is_same_version(changes):
                 held = answers.hold(answer, content)
-                return Attempt(canonical, changes, held)
+                return Attempt(canonical, changes, held, before, scale or b"")
         raise errors.PlanError("the object changes faster than it can be read; try again", code="plan.changed")
 
     def check_supported(self, call: call.Call) -> None:

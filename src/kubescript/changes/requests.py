@@ -15,7 +15,7 @@ from kubescript.request import request
 
 __all__ = [
     "bound", "canonical", "creation", "dry_run", "guard", "is_dry_run", "mark", "name", "named", "names_version",
-    "read", "rename", "target",
+    "read", "removes", "rename", "target",
 ]  # fmt: skip
 
 _IN_BODY: Final = frozenset({"dryRun", "gracePeriodSeconds", "orphanDependents", "propagationPolicy"})
@@ -43,14 +43,19 @@ def is_dry_run(call: request.Request) -> bool:
 
 
 def dry_run(call: request.Request) -> request.Request:
-    """Returns the canonical write as a dry run."""
-    call = replace(call, dry_run=True)
-    # The options of a deletion are in its body, and the API server ignores the query of a deletion with a body.
+    """Returns the canonical write as a dry run, which it may be already."""
+    # The options of a deletion are in its body, and the API server ignores the query of a deletion with a body. Attack:
+    # a proxy drops the body, and the dry run deletes.
+    query = (*(pair for pair in call.query if pair[0] != "dryRun"), ("dryRun", "All"))
+    body = call.body
     if call.verb == "delete":
-        body = _decode(call) | {"dryRun": ["All"]}
-        return replace(call, body=_encode(body))
-    query = (*call.query, ("dryRun", "All"))
-    return replace(call, query=query)
+        body = _encode(_decode(call) | {"dryRun": ["All"]})
+    return replace(call, query=query, body=body, dry_run=True)
+
+
+def removes(call: request.Request) -> bool:
+    """Says whether a write removes its object."""
+    return call.verb == "delete" or call.subresource == "eviction"
 
 
 def name(call: request.Request) -> str:

@@ -1,14 +1,15 @@
-"""Checks that a request still does what was shown of it. `work` asks before the request is sent."""
+"""Checks that a request still does what was shown of it, and has done it. `work` asks before and after it is sent."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 from kubescript import errors
 from kubescript.changes import attempt, plan
 from kubescript.wire import inspection
 
-__all__ = ["check"]
+__all__ = ["check", "check_cluster", "check_sent"]
 
 _SHOWN: Final = 5
 """How many fields are listed for a request whose effect has changed."""
@@ -22,6 +23,30 @@ def check(step: plan.Step, tried: attempt.Attempt) -> None:
     _check_notices(step, tried)
 
 
+def check_cluster(found: str, approved: plan.Plan) -> None:
+    """Raises PlanError unless this is the identity of the cluster for which a plan was made."""
+    if found != approved.cluster:
+        raise errors.PlanError("the plan was made for another cluster", code="plan.changed")
+
+
+def check_sent(step: plan.Step, sent: attempt.Sent) -> None:
+    """Raises PlanError if a step has done something else than what was shown."""
+    # Attack: a webhook or a policy of the cluster changes real requests in another way than dry runs.
+    if sent.changes is None or sent.changes.digest == step.digest:
+        return
+    shown = {(row.path, row.new) for row in step.rows}
+    others = [row for row in sent.changes.rows if (row.path, row.new) not in shown]
+    what = _describe_rows(others) or "fields that were shown are as before"
+    for denial in sent.denials:
+        what += f"; {denial.rule}: {denial.reason}"
+    raise errors.PlanError(
+        f"{step.what}: this was done, but otherwise than was shown: {what}",
+        code="plan.changed",
+        remedy="look at the object; a webhook or an admission policy changes real requests in another way than dry "
+        "runs",
+    )
+
+
 def _check_same(step: plan.Step, changes: inspection.Changes) -> None:
     """Raises PlanError unless the request still does what was shown, to the same object."""
     shown = found = ""
@@ -32,7 +57,7 @@ def _check_same(step: plan.Step, changes: inspection.Changes) -> None:
     # Changes of a status, or of fields that the plan does not touch, are no reason to stop.
     if found == shown and changes.digest == step.digest:
         return
-    what = _describe_rows(changes)
+    what = f"the request would now change {_describe_rows(changes.rows) or 'nothing'}"
     if found and shown and found != shown:
         what = "it is another object of that name"
     raise errors.PlanError(f"{step.target} has changed since the plan was made: {what}", code="plan.changed")
@@ -50,14 +75,13 @@ def _check_notices(step: plan.Step, tried: attempt.Attempt) -> None:
             )
 
 
-def _describe_rows(changes: inspection.Changes) -> str:
-    """Describes what the request would change now."""
+def _describe_rows(rows: Sequence[inspection.Row]) -> str:
+    """Describes the first changes."""
     shown = []
-    for row in changes.rows[:_SHOWN]:
+    for row in rows[:_SHOWN]:
         old, new = _cut(row.old), _cut(row.new)
         shown.append(f"{_cut(row.path)}: {old} → {new}")
-    effect = "; ".join(shown) or "nothing"
-    return f"the request would now change {effect}"
+    return "; ".join(shown)
 
 
 def _cut(text: str | None) -> str:

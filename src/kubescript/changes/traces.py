@@ -1,5 +1,5 @@
-"""Finds out from the cluster's state whether a marked request was carried out before its server died. For this, it
-reads, and dry-runs the request once more, which changes nothing."""
+"""Finds out from the cluster's state whether a request was carried out: its server died, or the answer is no proof. For
+this, it reads, and dry-runs the request once more, which changes nothing."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from kubescript.wire import inspection
 
 __all__ = ["Search"]
 
-_FOUND: Final = "found done after a restart"
+_FOUND: Final = "found done in the cluster"
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ class Search:
     call: request.Request
     """The step's request, without a precondition."""
     last: record.Application
-    """The state that the dead server marked."""
+    """The state that was marked before the request was sent."""
     mark: str
     """The field manager of the objects that the plan creates."""
     operation: operation.Operation
@@ -54,10 +54,13 @@ class Search:
         if made is None or made.after is None:
             return record.Application()
         is_marked = ("fieldManager", self.mark) in self.call.query
-        if is_marked and made.after.is_managed:
+        is_foreign = is_marked and not made.after.is_managed
+        # Attack: another client reads the field manager in the plan's first object, and makes an object of its own by
+        # that name.
+        if is_foreign or made.requested != self.step.requested:
+            return self._mark_unknown("there is another of that name, or it was changed since")
+        if is_marked:
             return self._mark_done(made.after.uid)
-        if is_marked or made.requested != self.step.requested:
-            return self._mark_unknown("there is another of that name")
         # It is as it would be, but another client may have made it: so its uid is unknown, and it is not taken back.
         return self._mark_done()
 

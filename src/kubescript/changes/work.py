@@ -169,7 +169,7 @@ class Work:
             self._mark(index, found)
 
     def _find(self, cluster: writer.Writer, step: plan.Step, last: record.Application) -> record.Application:
-        """Finds out whether a request was carried out that another server had marked. Raises KubescriptError."""
+        """Finds out whether a request was carried out that was marked. Raises KubescriptError."""
         call = self._call(step)
         search = traces.Search(cluster, step, call, last, self._manager, self._operation)
         return search.find()
@@ -182,11 +182,12 @@ class Work:
             # Attack: a dependent appears after the plan was made, or between two steps.
             self._again.look_before(index)
             call = self._call(step)
-            changes = self._try_step(cluster, index, step, call)
-            before = changes.before or inspection.Facts()
-            guarded = requests.guard(call, before.uid, before.resource_version)
-            is_sent = self._send_step(cluster, index, step, guarded, before.resource_version)
-            if is_sent:
+            tried = self._try_step(cluster, index, step, call)
+            if step.precondition is None:
+                # Attack: the address is another cluster's by now. A change has the uid of its object; a creation has
+                # nothing that only this cluster knows.
+                sameness.check_cluster(cluster.identify(self._operation), self._plan)
+            if self._send_step(cluster, index, step, call, tried):
                 return
         raise errors.PlanError(f"{step.what}: the object changes faster than it can be written", code="plan.changed")
 
@@ -204,7 +205,7 @@ class Work:
 
     def _try_step(
         self, cluster: writer.Writer, index: int, step: plan.Step, call: request.Request, *, is_beside: bool = False
-    ) -> inspection.Changes:
+    ) -> attempt.Attempt:
         """Dry-runs a step. Raises KubescriptError unless it still does what was shown."""
         current = self._current(cluster, call)
         tried = cluster.try_again(current, self._operation, is_beside=is_beside)
@@ -213,7 +214,7 @@ class Work:
         sameness.check(step, tried)
         # Attack: what was idle when the plan was made runs by now.
         self._again.note(index, tried)
-        return tried.changes
+        return tried
 
     def _current(self, cluster: writer.Writer, call: request.Request) -> request.Request:
         """Returns a request that names a version, but with the current version."""
@@ -227,16 +228,39 @@ class Work:
         return requests.guard(call, now.uid, now.resource_version)
 
     def _send_step(
-        self, cluster: writer.Writer, index: int, step: plan.Step, call: request.Request, version: str
+        self, cluster: writer.Writer, index: int, step: plan.Step, call: request.Request, tried: attempt.Attempt
     ) -> bool:
         """Sends a step. Returns False if the object has just been given a new version. Raises KubescriptError."""
-        sending = record.Application("sending", call.audit_id, version)
+        before = tried.changes.before or inspection.Facts()
+        guarded = requests.guard(call, before.uid, before.resource_version)
+        sending = record.Application("sending", call.audit_id, before.resource_version)
+        sent = self._send(cluster, index, guarded, tried, sending)
+        if sent.status >= 500:
+            # A failing API server, or one behind a failing proxy, may have carried out the request anyway.
+            raise self._mark_refused(index, step, sent, "unknown", sending)
+        if sent.status >= 300:
+            return self._find_refused(cluster, index, step, sent, sending)
+        self._mark(index, msgspec.structs.replace(sending, state="done", status=sent.status, uid=sent.uid))
+        if sent.fault is not None:
+            raise sent.fault
+        sameness.check_sent(step, sent)
+        return True
+
+    def _send(
+        self,
+        cluster: writer.Writer,
+        index: int,
+        call: request.Request,
+        tried: attempt.Attempt,
+        sending: record.Application,
+    ) -> attempt.Sent:
+        """Marks a step and sends its request. Raises KubescriptError, when that is marked."""
         # The mark renews the lease while it is written, so the time begins before that.
         send_by = timers.uptime() + _SEND_S
         self._mark(index, sending)
         bounded = replace(requests.bound(call, _ANSWER_S), send_by=send_by)
         try:
-            sent = cluster.send(bounded, self._operation)
+            return cluster.send(bounded, tried, self._operation)
         except errors.AuditError as error:
             # The request could not be recorded, so it was not sent.
             failed = record.Application("failed", text=error.message)
@@ -247,18 +271,30 @@ class Work:
             state: record.StepState = "not sent" if is_unsent else "unknown"
             self._mark(index, msgspec.structs.replace(sending, state=state, text=error.message))
             raise
-        if sent.status >= 500:
-            # A failing API server, or one behind a failing proxy, may have carried out the request anyway.
-            raise self._mark_refused(index, step, sent, "unknown", sending)
+
+    def _find_refused(
+        self, cluster: writer.Writer, index: int, step: plan.Step, sent: attempt.Sent, sending: record.Application
+    ) -> bool:
+        """Finds out whether a step was carried out although the API server has refused it. Returns False if its object
+        has just been given a new version. Raises KubescriptError if it was refused for anything else."""
+        # Attack: a proxy repeats a request whose answer it has lost, and the API server refuses the second one.
+        earlier = self._taken.steps[index]
+        # If another server had marked the step, its request rather than this one was carried out.
+        last = earlier if earlier.state in _DOUBTFUL else sending
+        try:
+            found = self._find(cluster, step, last)
+        except errors.KubescriptError as error:
+            self._mark(index, msgspec.structs.replace(last, state="unknown", text=error.message))
+            raise
+        if found.state == "done":
+            self._mark(index, msgspec.structs.replace(found, status=sent.status))
+            return True
         is_late = sent.status == 409 and step.precondition is not None
-        if sent.status >= 300 and not is_late:
+        if not is_late:
             raise self._mark_refused(index, step, sent, "failed", sending)
-        done = msgspec.structs.replace(sending, state="done", status=sent.status, uid=sent.uid)
-        # If it is late, nothing was written, so the step will be tried and sent again.
-        self._mark(index, _WAITING if is_late else done)
-        if sent.fault is not None:
-            raise sent.fault
-        return not is_late
+        # Nothing was written, so the step is tried and sent again.
+        self._mark(index, _WAITING)
+        return False
 
     def _mark_refused(
         self,

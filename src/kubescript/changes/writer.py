@@ -7,7 +7,6 @@ approved requests through `try_again` and `send`.
 from __future__ import annotations
 
 import contextlib
-import http
 import time
 from dataclasses import dataclass, field, replace
 from typing import Final
@@ -71,8 +70,7 @@ class Writer:
             raise call.deny(self._deny_many())
         if requests.is_dry_run(canonical):
             self._dry_runs.check_supported(call)
-            asked = replace(canonical, dry_run=True)
-            return attempt.send(self._cluster, call, asked), False
+            return attempt.send(self._cluster, call, requests.dry_run(canonical)), False
         is_plan = call.decision.verdict == "plan"
         draft = call.operation.draft
         if is_plan and draft is None:
@@ -127,9 +125,9 @@ class Writer:
         begun.end(tried.answer.status)
         return tried
 
-    def send(self, request: request.Request, operation: operation.Operation) -> attempt.Sent:
-        """Sends a plan's request, with its precondition. Raises AuditError if it was not sent, and ClusterError if it
-        may or may not have been carried out."""
+    def send(self, request: request.Request, tried: attempt.Attempt, operation: operation.Operation) -> attempt.Sent:
+        """Sends a plan's request, with its precondition, as it was just tried. Raises AuditError if it was not sent,
+        and ClusterError if it may or may not have been carried out."""
         begun = self._begin(request, operation)
         operation.journal.before(request)
         try:
@@ -144,17 +142,17 @@ class Writer:
                 return self._refuse(begun, response)
             content = answers.read_whole(response)
             begun.end(response.status, size=len(content))
-            uid = ""
-            if response.status == http.HTTPStatus.CREATED and not request.subresource:
-                uid = self._find_uid(request, content, operation)
+            if requests.removes(request):
+                return attempt.Sent(response.status)
+            return self._judge(tried, response.status, content, operation)
         except errors.KubescriptError as error:
             return attempt.Sent(response.status, fault=error)
-        return attempt.Sent(response.status, uid=uid)
 
-    def _find_uid(self, request: request.Request, created: bytes, operation: operation.Operation) -> str:
-        """Returns the uid of an object that a request has created. Raises KubescriptError."""
-        after = self._compare(request, b"", created, operation.summary.found).after
-        return after.uid if after is not None else ""
+    def _judge(self, tried: attempt.Attempt, status: int, made: bytes, operation: operation.Operation) -> attempt.Sent:
+        """Returns what a request has changed, by the API server's answer. Raises KubescriptError."""
+        changes = self._compare(tried.asked, tried.before, made, operation.summary.found, tried.scale)
+        found = effects.findings(tried.asked, changes, self._rules)
+        return attempt.Sent(status, changes=changes, denials=found.denials)
 
     def compare_made(
         self, request: request.Request, name: str, operation: operation.Operation

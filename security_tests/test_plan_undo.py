@@ -156,6 +156,35 @@ def test_an_item_that_another_client_has_moved_is_not_mistaken_for_one_of_its_pl
     assert plans.args() == list(ARGS)
 
 
+def containers(plans: Plans) -> dict[str, str]:
+    """The images of the containers, by their names."""
+    found = plans.apps.read_namespaced_deployment("web", NAMESPACE).spec.template.spec.containers
+    return {each.name: each.image for each in found}
+
+
+def patch_containers(*containers: dict[str, Any]) -> str:
+    """A script that patches the containers."""
+    body = {"spec": {"template": {"spec": {"containers": containers}}}}
+    return f"k8s.AppsV1Api().patch_namespaced_deployment('web', {NAMESPACE!r}, {body!r})\n1"
+
+
+def test_what_another_client_has_mended_in_a_list_stays(plans: Plans) -> None:
+    """An item that the plan has added is taken back alone. A list of which it has removed an item is taken back only as
+    the plan left it."""
+    added = plans.applied(patch_containers({"name": "debug", "image": "debug:1"}))
+    plans.applied(patch_containers({"name": "web", "image": "web:2-security-fix"}))
+    plans.apply(plans.undo(added).plan.id)
+    assert containers(plans) == {"web": "web:2-security-fix"}
+    plans.applied(patch_containers({"name": "debug", "image": "debug:1"}))
+    removed = plans.applied(patch_containers({"name": "debug", "$patch": "delete"}))
+    plans.applied(patch_containers({"name": "web", "image": "web:3-security-fix"}))
+    with pytest.raises(errors.PlanError, match="another client has changed the same list"):
+        plans.undo(removed)
+    plans.applied(patch_containers({"name": "web", "image": "web:2-security-fix"}))
+    plans.apply(plans.undo(removed).plan.id)
+    assert containers(plans) == {"debug": "debug:1", "web": "web:2-security-fix"}
+
+
 @pytest.fixture(autouse=True)
 def counted(attacks: Callable[[int], None]) -> None:
     """Each test is one attack."""

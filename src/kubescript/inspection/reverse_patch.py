@@ -68,28 +68,35 @@ def _values(path: _Path, before: nodes.Node, after: nodes.Node) -> Iterator[dict
 
 def _lists(path: _Path, before: nodes.Node, after: nodes.Node) -> Iterator[dict[str, Any]]:
     """Yields operations that restore a list."""
-    key = merge_keys.list_key(after.raw)
-    if key is not None and len(before.raw) == len(after.raw):
+    key = merge_keys.list_key(before.raw, after.raw)
+    if key is not None and _only_adds(key, before.raw, after.raw):
         yield from _items(path, key, before, after)
     elif _encode(before.raw) != _encode(after.raw):
-        # Attack: in `--tls true --trace true`, the place of an item has an equal one after two others were inserted. So
-        # a list whose items have no names is restored as a whole, and only as the plan has left it.
-        if key is None:
-            yield _test(path, after)
+        # Attack: in `--tls true --trace true`, the place of an item has an equal one after two others were inserted. Or
+        # another client has mended an item since. So a list is restored as a whole only as the plan has left it.
+        yield _test(path, after)
         yield {"op": "replace", "path": _pointer(path), "value": _plain(before)}
 
 
+def _only_adds(key: str, before: list[Any], after: list[Any]) -> bool:
+    """Says whether a list still has all its items, which `key` tells apart, in their order."""
+    labels = iter([item[key] for item in after])
+    return all(item[key] in labels for item in before)
+
+
 def _items(path: _Path, key: str, before: nodes.Node, after: nodes.Node) -> Iterator[dict[str, Any]]:
-    """Yields operations that restore the items of a list of the same length, which `key` tells apart, by index."""
-    olds = nodes.items(before)
-    news = nodes.items(after)
-    for place, (old, new) in enumerate(zip(olds, news, strict=True)):
+    """Yields operations that restore the items of a list, which `key` tells apart, and remove the added ones."""
+    olds = {item.raw[key]: item for item in nodes.items(before)}
+    news = list(nodes.items(after))
+    # Each removal moves the items behind it.
+    for place, new in reversed(list(enumerate(news))):
         step = str(place)
         item = (*path, (step, step))
-        operations = list(_values(item, old, new))
+        label = nodes.fields(new)[key]
+        old = olds.get(label.node.raw)
+        operations = [{"op": "remove", "path": _pointer(item)}] if old is None else list(_values(item, old, new))
         if operations:
             # Another writer may insert an item before this one.
-            label = nodes.fields(new)[key]
             yield _test((*item, (key, label.key)), label.node)
         yield from operations
 

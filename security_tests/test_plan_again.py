@@ -130,7 +130,8 @@ def test_the_plans_own_rollout_is_no_outage(
     relabel = f"k8s.appsV1().patch_namespaced_deployment('stable', NAMESPACE, {{'spec': {{'template': {labels}}}}})\n"
     select = "k8s.coreV1().patch_namespaced_service('front', NAMESPACE, {'spec': {'selector': {'track': 'new'}}})\n1"
     shown = plans.of(relabel + select)
-    assert "endpoints of services/front: 1 → 3" in shown.steps[1].effects
+    assert "endpoints of services/front: 1 → 3" in shown.steps[0].effects
+    assert "endpoints of services/front: 3 → 3" in shown.steps[1].effects
     assert plans.apply(shown).state == "applied"
     assert front.read_namespaced_service("front", NAMESPACE).spec.selector == {"app": "stable", "track": "new"}
 

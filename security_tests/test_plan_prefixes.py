@@ -5,12 +5,13 @@ and stays where a later step fails, which the author of a plan can arrange.
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
 import pytest
 
+from kubescript.changes import plan
 from tests.kit import app_objects, planned
 from tests.kit.controlplane import shared
 from tests.kit.controlplane.writer import Object, Writer
@@ -29,12 +30,37 @@ WORKLOADS: Final[tuple[tuple[str, str, Object], ...]] = (
 )
 
 
+JOB: Final[Object] = {
+    "apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "job", "namespace": NAMESPACE},
+    "spec": {"parallelism": 5, "completions": 50, "template": {
+        "spec": {"restartPolicy": "Never", "containers": [{"name": "c", "image": "web:1"}]},
+    }},
+}  # fmt: skip
+EXTERNAL: Final[Object] = {
+    "apiVersion": "v1", "kind": "Service", "metadata": {"name": "outside", "namespace": NAMESPACE},
+    "spec": {"ports": [{"port": 80}]},
+}  # fmt: skip
+LISTED: Final[Object] = {
+    "apiVersion": "discovery.k8s.io/v1", "kind": "EndpointSlice",
+    "metadata": {
+        "name": "outside-1", "namespace": NAMESPACE, "labels": {"kubernetes.io/service-name": "outside"},
+        "finalizers": ["example.com/backup"],
+    },
+    "addressType": "IPv4", "ports": [],
+    "endpoints": [{"addresses": ["10.1.2.3"]}, {"addresses": ["10.1.2.4"], "conditions": {"ready": False}}],
+}  # fmt: skip
+
+
 @pytest.fixture(scope="module")
 def writer(run_folder: Path, run_process: int) -> Writer:
     made = Writer(shared.attach("scratch", run_folder, run_process).kubeconfig)
     made.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}})
     for kind, name, spec in WORKLOADS:
         made.create(app_objects.workload(NAMESPACE, kind, name, **spec))
+    for each in (JOB, EXTERNAL, LISTED):
+        made.create(each)
+    dead = app_objects.pod(NAMESPACE, "dead", "dead", ready="False")
+    made.create(dead)
     for app in ("agent", "web"):
         made.create(app_objects.service(NAMESPACE, app, app))
         for number in range(2):
@@ -67,6 +93,14 @@ def create(api: str, made: Object) -> str:
     """A script that creates an object."""
     kind = made["kind"].lower()
     return f"k8s.{api}().create_namespaced_{kind}(NAMESPACE, {made!r})\n1\n"
+
+
+def outages(steps: Sequence[plan.Step]) -> list[list[str]]:
+    """What is critical about the endpoints of each step."""
+    return [
+        [each.message for each in step.findings if (each.rule, each.level) == ("writes.endpoints", "critical")]
+        for step in steps
+    ]
 
 
 HIDING: Final = {
@@ -106,10 +140,59 @@ def test_pods_that_a_daemon_set_leaves_are_told(plans: planned.Plans) -> None:
     elsewhere = {"template": {"spec": {"nodeSelector": {"none": "x"}}}}
     (step,) = plans.steps(patch("appsV1", "daemon_set", "agent", elsewhere))
     assert step.effects[0] == "stops the pods on nodes that the new template does not fit, all at once"
+    assert outages([step]) == [["endpoints of services/agent: 2 → unknown, since its pods get other nodes"]]
 
 
 def test_what_is_made_paused_starts_nothing(plans: planned.Plans) -> None:
-    """A paused Deployment makes no pods."""
+    """Neither a Deployment nor a Job, whose pods end when it is suspended."""
     made = app_objects.workload(NAMESPACE, "Deployment", "new", paused=True)
     (step,) = plans.steps(create("appsV1", made))
     assert step.effects == ("starts no pods while it is paused",)
+    (stopped,) = plans.steps(patch("batchV1", "job", "job", {"suspend": True}))
+    assert stopped.effects == ("stops 5 pods: 5 → 0",)
+
+
+def relabel(pod: str, labels: dict[str, str]) -> str:
+    """A script that gives a pod labels."""
+    return f"k8s.coreV1().patch_namespaced_pod({pod!r}, NAMESPACE, {{'metadata': {{'labels': {labels!r}}}}})\n1\n"
+
+
+AWAY: Final = patch("coreV1", "service", "web", {"selector": {"app": "web", "tier": "x"}})
+NOTE: Final = "k8s.coreV1().create_namespaced_config_map(NAMESPACE, {'metadata': {'name': 'note'}})\n"
+OUTAGES: Final = {
+    "a selector whose pods come later": (
+        AWAY + NOTE + relabel("web-0", {"tier": "x"}) + relabel("web-1", {"tier": "x"}),
+        [["no endpoint is left: endpoints of services/web: 2 → 0"], [], [], []],
+    ),
+    "deletions of one pod after another": (
+        NOTE + "k8s.delete('pods/web-0', namespace=NAMESPACE)\nk8s.delete('pods/web-1', namespace=NAMESPACE)\n1",
+        [[], [], ["no endpoint is left: endpoints of services/web: 1 → 0"]],
+    ),
+    "one pod is deleted, and another one leaves": (
+        relabel("web-0", {"app": "none"}) + "k8s.delete('pods/web-1', namespace=NAMESPACE)\n1",
+        [[], ["no endpoint is left: endpoints of services/web: 1 → 0"]],
+    ),
+    "a pod that serves nothing": (
+        relabel("dead", {"app": "web"}) + AWAY,
+        [[], ["no endpoint is left: endpoints of services/web: 2 → 0"]],
+    ),
+    "pods that are not there yet": (
+        create("appsV1", app_objects.workload(NAMESPACE, "Deployment", "web"))
+        + "k8s.delete('pods/web-0', namespace=NAMESPACE)\nk8s.delete('pods/web-1', namespace=NAMESPACE)\n1",
+        [[], [], ["no endpoint is left until new pods are ready: endpoints of services/web: 4 → 3"]],
+    ),
+    "a list of endpoints that is deleted": (
+        "k8s.delete('endpointslices.discovery.k8s.io/outside-1', namespace=NAMESPACE)\n1",
+        [["no endpoint is left: endpoints of services/outside: 1 → 0"]],
+    ),
+    "a list of endpoints that is emptied": (
+        "k8s.discoveryV1().patch_namespaced_endpoint_slice('outside-1', NAMESPACE, {'endpoints': []})\n1",
+        [["no endpoint is left: endpoints of services/outside: 1 → 0"]],
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("script", "found"), OUTAGES.values(), ids=OUTAGES)
+def test_an_outage_is_critical_where_it_begins(script: str, found: list[list[str]], plans: planned.Plans) -> None:
+    """Whatever a later step gives back, and whether pods are relabelled, deleted or only promised."""
+    assert outages(plans.steps(script)) == found

@@ -23,7 +23,7 @@ _LATER: Final = {"cronjobs": "runs"}
 _STRATEGIES: Final = ("spec.paused", "spec.strategy", "spec.updateStrategy")
 """The fields that say how pods are replaced."""
 _GOES_ON: Final = "replaces the pods that still have an earlier template"
-_NONE: Final = frozenset({"pods", "services"})
+_NONE: Final = frozenset({"endpoints", "endpointslices", "pods", "services"})
 """Kinds whose changes replace no pods, which is not worth saying."""
 
 

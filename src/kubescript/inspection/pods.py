@@ -26,6 +26,8 @@ _MAX_COUNT: Final = 1_000_000
 """The largest number of pods that is told."""
 _PLACEMENT: Final = ("affinity", "nodeName", "nodeSelector", "tolerations")
 """The fields of a template that decide on which nodes its pods are."""
+_SERVICE: Final = "kubernetes.io/service-name"
+"""The label of an EndpointSlice that names its Service."""
 _PERCENT: Final = re.compile(r"([0-9]{1,3})%")
 
 
@@ -140,6 +142,23 @@ def _service(document: dict[str, Any]) -> inspection.Pods:
     return inspection.Pods(selector=selector, takes_unready=spec.get("publishNotReadyAddresses") is True)
 
 
+def _endpoint_slice(document: dict[str, Any]) -> inspection.Pods:
+    # An endpoint without the condition is ready.
+    ready = [
+        each for each in _list(document, "endpoints") if documents.mapping(each, "conditions").get("ready") is not False
+    ]
+    return inspection.Pods(labels=documents.labels(document), count=len(ready))
+
+
+def _endpoints(document: dict[str, Any]) -> inspection.Pods:
+    """Reads what the API server's controller copies to EndpointSlices."""
+    name = documents.mapping(document, "metadata").get("name")
+    count = 0
+    for each in _list(document, "subsets"):
+        count += len(_list(each, "addresses")) if isinstance(each, dict) else 0
+    return inspection.Pods(labels={_SERVICE: str(name)}, count=count)
+
+
 def _workload(
     document: dict[str, Any],
     *,
@@ -178,6 +197,11 @@ def _references(template: dict[str, Any]) -> tuple[str, ...]:
     return tuple(sorted(f"{plural}/{name}" for plural, name in found))
 
 
+def _list(value: dict[str, Any], key: str) -> list[Any]:
+    found = value.get(key)
+    return found if isinstance(found, list) else []
+
+
 def _count(value: dict[str, Any], key: str, default: int) -> int:
     return min(max(0, documents.number(value, key, default)), _MAX_COUNT)
 
@@ -194,6 +218,7 @@ def _share(value: Any, count: int, *, up: bool = False) -> int:
 
 
 _KINDS: Final[dict[tuple[str, str], Callable[[dict[str, Any]], inspection.Pods]]] = {
+    ("", "Endpoints"): _endpoints,
     ("", "Pod"): _pod,
     ("", "ReplicationController"): _unreplacing,
     ("", "Service"): _service,
@@ -203,4 +228,5 @@ _KINDS: Final[dict[tuple[str, str], Callable[[dict[str, Any]], inspection.Pods]]
     ("apps", "StatefulSet"): _stateful_set,
     ("batch", "CronJob"): _cron_job,
     ("batch", "Job"): _job,
+    ("discovery.k8s.io", "EndpointSlice"): _endpoint_slice,
 }

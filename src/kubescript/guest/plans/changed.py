@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple, Self
 
 import msgspec
 
 from kubescript.wire import inspection, pods
 
-__all__ = ["Change", "merge"]
+__all__ = ["Change", "Labels", "accumulate"]
+
+Labels = Mapping[str, str]
 
 _WORKLOADS: Final = frozenset({
     ("", "pods"), ("", "replicationcontrollers"), ("apps", "daemonsets"), ("apps", "deployments"),
     ("apps", "replicasets"), ("apps", "statefulsets"), ("batch", "jobs"),
 })  # fmt: skip
 """Group and plural of what makes pods, or is one."""
+_LISTS: Final = frozenset({("", "endpoints"), ("discovery.k8s.io", "endpointslices")})
+"""Group and plural of what lists endpoints."""
 
 
 class Change(NamedTuple):
@@ -37,10 +41,12 @@ class Change(NamedTuple):
     images: tuple[str, ...]
     """The images before the change."""
     new_images: tuple[str, ...]
+    gone: Mapping[str, Labels]
+    """The pods that a removal takes, by name, with their labels."""
 
     @classmethod
-    def read(cls, given: dict[str, Any]) -> Self:
-        """Returns a change that the host describes."""
+    def read(cls, given: dict[str, Any], gone: Mapping[str, Labels]) -> Self:
+        """Returns a change that the host describes, with the pods that it takes."""
         return cls(
             given["group"],
             given["resource"],
@@ -54,7 +60,13 @@ class Change(NamedTuple):
             _pods(given.get("new_pods")),
             tuple(given.get("images", ())),
             tuple(given.get("new_images", ())),
+            gone,
         )
+
+    @property
+    def key(self) -> tuple[str, str, str]:
+        """Identifies the object in its namespace."""
+        return self.group, self.resource, self.name
 
     @property
     def is_service(self) -> bool:
@@ -72,23 +84,43 @@ class Change(NamedTuple):
         return (self.group, self.resource) in _WORKLOADS
 
     @property
+    def lists_endpoints(self) -> bool:
+        """Whether the object lists endpoints of a Service."""
+        return (self.group, self.resource) in _LISTS
+
+    @property
+    def is_placed_anew(self) -> bool:
+        """Whether the pods of a DaemonSet get other nodes."""
+        before, after = self.before, self.after
+        return before is not None and after is not None and before.placement != after.placement
+
+    @property
+    def moves(self) -> bool:
+        """Whether the change may give a Service other endpoints."""
+        before, after = self.before, self.after
+        if self.removes:
+            return bool(self.gone) or self.lists_endpoints
+        if before is None or after is None or self.is_placed_anew:
+            return self.is_service or self.is_workload or self.lists_endpoints
+        if self.is_service:
+            return (before.selector, before.takes_unready) != (after.selector, after.takes_unready)
+        if self.is_workload and before.labels != after.labels:
+            return True
+        return (self.is_workload or self.lists_endpoints) and self.counts[0] != self.counts[1]
+
+    @property
     def counts(self) -> tuple[int, int]:
         """How many pods the object should have before the change, and after it."""
         return _count(self.before, is_pod=self.is_pod), _count(self.after, is_pod=self.is_pod)
 
 
-def merge(changes: Sequence[Change]) -> list[Change]:
-    """Returns one change for each object: all of its changes together."""
-    merged: dict[tuple[str, str, str], Change] = {}
+def accumulate(changes: Sequence[Change]) -> Iterator[Change]:
+    """Yields each change as it is when the earlier ones are done: each was tried alone."""
+    known: dict[tuple[str, str, str], inspection.Pods | None] = {}
     for each in changes:
-        key = each.group, each.resource, each.name
-        so_far = merged.get(key)
-        if so_far is None:
-            merged[key] = each
-        else:
-            after = pods.combine(so_far.after, each.before, each.after)
-            merged[key] = so_far._replace(after=after, removes=each.removes)
-    return list(merged.values())
+        before = known.get(each.key, each.before)
+        after = known[each.key] = pods.combine(before, each.before, each.after)
+        yield each._replace(before=before, after=after)
 
 
 def _pods(given: dict[str, Any] | None) -> inspection.Pods | None:

@@ -1,62 +1,47 @@
-"""How many endpoints Services have before a plan's changes, and after all of them.
+"""How many endpoints Services have before each change of a plan, and after it.
 
-The API server selects the pods before. After the changes, the pods of changed workloads count as many as they should
-be: whether they become ready is not known yet.
+Attack: a change takes all endpoints, and a later one, which is never sent, gives them back. So each change is judged as
+if it were the last one that is sent.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Final, NamedTuple
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final
 
 from kubescript.guest.kubectl.describe import subject
 from kubescript.guest.kubectl.rows import cells
-from kubescript.guest.plans import changed, endpoints, pod_lists, reads
+from kubescript.guest.plans import changed, endpoint_counts, endpoints, impact_report, pod_lists, reads
 from kubescript.guest.sdk.values import exceptions
 from kubescript.wire import inspection
 
-__all__ = ["Effect", "Namespace"]
+__all__ = ["Namespace"]
 
+_RULE: Final = "writes.endpoints"
+_SLICES: Final = "endpointslices"
 _MAX_SERVICES: Final = 40
 """How many Services of a namespace are counted."""
 
-
-class Effect(NamedTuple):
-    """What becomes of the endpoints of one Service."""
-
-    text: str
-    is_outage: bool = False
-    """Whether the Service loses all its endpoints."""
-    is_unknown: bool = False
-    """Whether the endpoints could not be counted."""
-    is_empty: bool = False
-    """Whether the Service selects nothing, before and after."""
-    service: str = ""
-    """The Service, if the effect is on one."""
-
-
-class _Pair(NamedTuple):
-    """A Service before and after the plan; None where it does not exist or selects nothing."""
-
-    name: str
-    before: endpoints.Service | None
-    after: endpoints.Service | None
-    is_changed: bool = False
-    is_removed: bool = False
+_Counted = endpoint_counts.Count | str
+"""The endpoints of a Service, or why they could not be counted."""
 
 
 class Namespace:
-    """The Services of one namespace, and the changes of a plan that concern their pods."""
+    """The Services of one namespace, and the changes of a plan there."""
 
-    def __init__(self, look: reads.Reads, namespace: str, changes: Sequence[changed.Change]) -> None:
+    def __init__(
+        self, look: reads.Reads, namespace: str, pairs: Sequence[tuple[changed.Change, impact_report.Report]]
+    ) -> None:
         self._look = look
         self._namespace = namespace
         self._pods = pod_lists.PodLists(look, namespace)
-        self._workloads = changed.merge([each for each in changes if each.is_workload and not each.orphans])
-        self._services = {each.name: each for each in changed.merge([each for each in changes if each.is_service])}
-        self._is_wanted = any(_moves(each) and not each.removes for each in changes)
-        self._pairs: list[_Pair] = []
-        self._counted: list[changed.Change] = []
+        self._changes = list(changed.accumulate([change for change, _ in pairs]))
+        self._reports = [one for _, one in pairs]
+        self._is_wanted = any(each.moves for each in self._changes)
+        self._services: dict[str, endpoints.Service | None] = {}
+        """The Services, as far as changes were made."""
+        self._states: dict[str, list[endpoints.Service]] = {}
+        """What each Service that is counted is at some time."""
         self._problems: list[str] = []
         if self._is_wanted:
             look.want("services", namespace)
@@ -72,134 +57,140 @@ class Namespace:
             return
         if len(listed) >= reads.LIMIT:
             self._problems.append(f"only the first {reads.LIMIT} services were looked at")
-        self._find_pairs(endpoints.read_services(listed))
-        queries = []
-        for pair in self._pairs:
-            queries += [service.query for service in (pair.before, pair.after) if service is not None]
-        self._counted = [each for each in self._workloads if any(_is_concerned(pair, each) for pair in self._pairs)]
-        self._pods.want([*queries, *filter(None, map(_own_selector, self._counted))])
+        self._find_services(listed)
+        states = [each for found in self._states.values() for each in found]
+        own = [endpoint_counts.own_selector(each) for each in self._changes if self._list_concerned(each)]
+        self._pods.want(filter(None, [*(each.query for each in states if each.selector), *own]))
+        if not all(each.selector for each in states):
+            self._look.want(_SLICES, self._namespace)
 
     def settle(self) -> None:
         """Asks for what is missing once the pods are read."""
         self._pods.settle()
 
-    def _find_pairs(self, services: Sequence[endpoints.Service]) -> None:
+    def report(self) -> None:
+        """Reports what each change does to the endpoints of the Services that it concerns."""
+        if not self._is_wanted:
+            return
+        counts = endpoint_counts.Counts(self._pods, self._read_listed())
+        empty: dict[str, impact_report.Report] = {}
+        for change, one in zip(self._changes, self._reports, strict=True):
+            names = self._list_concerned(change)
+            before = [self._count(counts, name) for name in names]
+            counts.make(change)
+            if change.is_service and (change.moves or change.removes):
+                self._services[change.name] = _service(change.name, change.after)
+            after = [self._count(counts, name) for name in names]
+            if change.moves:
+                # Attack: a plan has more Services than are counted before the one that it puts out of service.
+                for text in self._problems:
+                    one.find(_RULE, "critical", text)
+            for name, old, new in zip(names, before, after, strict=True):
+                _tell(one, change, name, old, new)
+                if old == new == endpoint_counts.Count() and self._services.get(name) is not None:
+                    empty[name] = one
+        # Its pods may come with a later change.
+        for name, one in empty.items():
+            if self._count(counts, name) == endpoint_counts.Count():
+                text = f"no pod is selected: {_write_endpoints(name)}: 0 → 0"
+                one.find(_RULE, "warning", text, _write_service(name))
+
+    def _find_services(self, listed: Iterable[reads.Json]) -> None:
         """Finds the Services that the changes concern."""
-        readable = [each for each in services if pod_lists.LABEL.issuperset("".join(each.selector.values()))]
+        services = endpoints.read_services(listed)
+        readable = {each.name: each for each in services if pod_lists.is_readable(each.selector)}
         masked = len(services) - len(readable)
         if masked:
             self._problems.append(f"services whose selector is masked were not counted: {masked}")
-        concerned = [pair for pair in self._pair(readable) if self._concerns(pair)]
-        self._pairs = concerned[:_MAX_SERVICES]
+        states = {name: [each] for name, each in readable.items()}
+        changes = [each for each in self._changes if each.is_service]
+        # The first change of a Service has its state before.
+        for each in reversed(changes):
+            before = _service(each.name, each.before)
+            if before is not None:
+                readable[each.name] = before
+            found = filter(None, (before, _service(each.name, each.after)))
+            states.setdefault(each.name, []).extend(found)
+        own = {each.name for each in changes if each.moves}
+        concerned = [name for name in sorted(states) if name in own or self._is_concerned(states[name])]
+        self._states = {name: states[name] for name in concerned[:_MAX_SERVICES]}
+        self._services = {name: readable.get(name) for name in self._states}
         if len(concerned) > _MAX_SERVICES:
             self._problems.append(f"endpoints of {len(concerned) - _MAX_SERVICES} more services were not counted")
 
-    def list_problems(self, change: changed.Change) -> Sequence[str]:
-        """Returns sentences about what was not looked at for a change."""
-        return self._problems if _moves(change) and not change.removes else ()
+    def _is_concerned(self, states: Sequence[endpoints.Service]) -> bool:
+        return any(_concerns(change, each) for change in self._changes for each in states)
 
-    def describe(self, change: changed.Change) -> Iterator[Effect]:
-        """Yields what the plan does to the endpoints of the Services that a change concerns."""
-        if not _moves(change) or change.removes:
-            return
-        for pair in self._pairs:
-            is_own = change.is_service and change.name == pair.name
-            if is_own or (change.is_workload and _is_concerned(pair, change)):
-                yield from self._describe_pair(pair)
+    def _list_concerned(self, change: changed.Change) -> list[str]:
+        """Returns the names of the Services whose endpoints a change may change."""
+        if change.is_service:
+            is_counted = change.moves and change.name in self._states
+            return [change.name] if is_counted else []
+        return [name for name, states in self._states.items() if any(_concerns(change, each) for each in states)]
 
-    def _pair(self, listed: Sequence[endpoints.Service]) -> Iterator[_Pair]:
-        """Yields each Service before and after the plan."""
-        now = {each.name: each for each in listed}
-        for name in sorted(now.keys() | self._services.keys()):
-            change = self._services.get(name)
-            if change is None:
-                yield _Pair(name, now[name], now[name])
-                continue
-            before, after = _service(name, change.before), _service(name, change.after)
-            yield _Pair(name, before, after, is_changed=True, is_removed=change.removes)
-
-    def _concerns(self, pair: _Pair) -> bool:
-        """Says whether the changes concern the endpoints of a Service."""
-        return pair.is_changed or any(_is_concerned(pair, each) for each in self._workloads)
-
-    def _describe_pair(self, pair: _Pair) -> Iterator[Effect]:
-        name = cells.line(pair.name)
+    def _read_listed(self) -> dict[str, set[str]]:
+        """Returns the ready endpoints that are listed for Services without a selector."""
+        if all(each.selector for found in self._states.values() for each in found):
+            return {}
         try:
-            before = len(self._list_endpoints(pair.before)) if pair.before is not None else 0
-            after = self._count_after(pair.after)
+            return endpoints.find_ready(self._look.get(_SLICES, self._namespace))
         except exceptions.ApiException as error:
-            text = f"endpoints of services/{name} could not be counted: {cells.line(subject.reason(error))}"
-            yield Effect(text, is_unknown=True)
-            return
-        # Attack: a Service that no longer selects pods, such as one of type ExternalName, has no endpoints either.
-        is_outage = after == 0 and before > 0 and not pair.is_removed
-        is_empty = after == before == 0 and pair.is_changed and pair.after is not None
-        if before != after or pair.is_changed:
-            text = f"endpoints of services/{name}: {before} → {after}"
-            yield Effect(text, is_outage=is_outage, is_empty=is_empty, service=f"services/{name}")
+            self._problems.append(f"{_SLICES} could not be read: {cells.line(subject.reason(error))}")
+            return {}
 
-    def _count_after(self, service: endpoints.Service | None) -> int:
-        """Returns how many endpoints a Service should have after the plan. Raises ApiException."""
-        if service is None:
-            return 0
-        own: set[str] = set()
-        count = 0
-        for each in self._counted:
-            own |= self._list_own(each)
-            count += sum(pods for labels, pods in _list_new_pods(each) if service.selects(labels))
-        return count + len(self._list_endpoints(service) - own)
-
-    def _list_own(self, change: changed.Change) -> set[str]:
-        """Returns the names of the pods that belong to a changed object now. Raises ApiException."""
-        if change.is_pod:
-            return {change.name}
-        selector = _own_selector(change)
-        return set(map(cells.name, self._pods.get(selector))) if selector else set()
-
-    def _list_endpoints(self, service: endpoints.Service) -> set[str]:
-        """Returns the names of the pods that are ready endpoints of a Service now. Raises ApiException."""
-        return {cells.name(pod) for pod in self._pods.get(service.query) if endpoints.is_endpoint(pod, service)}
+    def _count(self, counts: endpoint_counts.Counts, name: str) -> _Counted:
+        try:
+            return counts.count(self._services.get(name))
+        except exceptions.ApiException as error:
+            return cells.line(subject.reason(error))
 
 
-def _own_selector(change: changed.Change) -> str:
-    """Returns the selector of the pods that belong to an object before its change; an empty string if there is none."""
-    return "" if change.is_pod or change.before is None else change.before.selector
+def _tell(one: impact_report.Report, change: changed.Change, name: str, before: _Counted, after: _Counted) -> None:
+    """Reports what a change does to the endpoints of one Service."""
+    about = _write_service(name)
+    if isinstance(before, str) or isinstance(after, str):
+        problem = before if isinstance(before, str) else after
+        one.find(_RULE, "critical", f"{_write_endpoints(name)} could not be counted: {problem}", about)
+        return
+    if change.is_placed_anew:
+        # Attack: a DaemonSet selects nodes that do not exist, and all its pods end at once.
+        text = f"{_write_endpoints(name)}: {before.wanted} → unknown, since its pods get other nodes"
+        one.find(_RULE, "critical", text, about)
+        return
+    text = f"{_write_endpoints(name)}: {before.wanted} → {after.wanted}"
+    if before.wanted != after.wanted or change.is_service:
+        one.tell(text)
+    # Attack: a Service that no longer selects pods, such as one of type ExternalName, has no endpoints either.
+    if before.ready and not after.ready:
+        until = " until new pods are ready" if after.wanted else ""
+        one.find(_RULE, "critical", f"no endpoint is left{until}: {text}", about)
 
 
-def _moves(change: changed.Change) -> bool:
-    """Says whether a change may give a Service other endpoints."""
-    before, after = change.before, change.after
-    if change.is_service:
-        return before is None or after is None or _selection(before) != _selection(after)
-    if not change.is_workload:
+def _write_service(name: str) -> str:
+    return f"services/{cells.line(name)}"
+
+
+def _write_endpoints(name: str) -> str:
+    return f"endpoints of {_write_service(name)}"
+
+
+def _concerns(change: changed.Change, service: endpoints.Service) -> bool:
+    """Says whether pods that a change makes, relabels or takes are, or become, endpoints of a Service."""
+    if not change.moves or change.is_service:
         return False
-    return before is None or after is None or before.labels != after.labels or change.counts[0] != change.counts[1]
+    if change.lists_endpoints:
+        return not service.selector and endpoint_counts.service_of(change) == service.name
+    # Which pods are listed for a Service without a selector is not known yet.
+    if not service.selector:
+        return bool(change.gone)
+    return any(service.selects(each) or not pod_lists.is_readable(each) for each in _list_labels(change))
 
 
-def _selection(pods: inspection.Pods) -> tuple[str, bool]:
-    return pods.selector, pods.takes_unready
-
-
-def _is_concerned(pair: _Pair, change: changed.Change) -> bool:
-    """Says whether pods of a changed object are, or become, endpoints of a Service."""
-    if not _moves(change):
-        return False
-    if pair.before is not None and change.before is not None and pair.before.selects(change.before.labels):
-        return True
-    return pair.after is not None and change.after is not None and pair.after.selects(change.after.labels)
-
-
-def _list_new_pods(change: changed.Change) -> list[tuple[Mapping[str, str], int]]:
-    """Returns the labels and number of the pods that an object should have after its change."""
-    before, after = change.before, change.after
-    if after is None or not _moves(change):
-        return []
-    _, count = change.counts
-    if before is None or before.labels == after.labels or change.is_pod:
-        return [(after.labels, count)]
-    # Pods keep their labels until they are replaced.
-    replaced = 0 if after.paused or after.strategy in {"", "OnDelete"} else min(after.replaced, count)
-    return [(after.labels, replaced), (before.labels, count - replaced)]
+def _list_labels(change: changed.Change) -> Iterator[changed.Labels]:
+    """Yields the labels of the pods that a change concerns."""
+    yield from change.gone.values()
+    if change.is_workload and not change.removes:
+        yield from (each.labels for each in (change.before, change.after) if each is not None)
 
 
 def _service(name: str, pods: inspection.Pods | None) -> endpoints.Service | None:

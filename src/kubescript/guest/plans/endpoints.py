@@ -14,7 +14,7 @@ from kubescript.guest.sdk import client
 from kubescript.guest.sdk.calls import watch
 from kubescript.guest.sdk.values import exceptions
 
-__all__ = ["Endpoints", "Service", "count_ready", "find", "is_endpoint", "read_services"]
+__all__ = ["Endpoints", "Service", "find", "find_ready", "is_endpoint", "read_services"]
 
 _SERVICE: Final = "kubernetes.io/service-name"
 _MAX_COUNTS: Final = 10
@@ -25,10 +25,11 @@ _OVER: Final = frozenset({"Succeeded", "Failed"})
 
 
 class Service(NamedTuple):
-    """A Service that selects pods."""
+    """A Service that has endpoints."""
 
     name: str
     selector: dict[str, str]
+    """Empty if something else lists its endpoints."""
     takes_unready: bool = False
     """Whether pods that are not ready are endpoints too."""
 
@@ -39,16 +40,15 @@ class Service(NamedTuple):
 
     def selects(self, labels: Mapping[str, str]) -> bool:
         """Says whether pods with these labels are selected."""
-        return self.selector.items() <= labels.items()
+        return bool(self.selector) and self.selector.items() <= labels.items()
 
 
 def read_services(found: Iterable[reads.Json]) -> list[Service]:
-    """Returns the Services that select pods, among a namespace's Services."""
+    """Returns those of a namespace's Services that have endpoints."""
     services = []
     for each in found:
-        selector = cells.at(each, "spec.selector")
-        # A Service without a selector has endpoints that something else writes.
-        if selector and cells.at(each, "spec.type") != "ExternalName":
+        if cells.at(each, "spec.type") != "ExternalName":
+            selector = cells.at(each, "spec.selector", {})
             takes_unready = cells.at(each, "spec.publishNotReadyAddresses", False)
             services.append(Service(cells.name(each), selector, takes_unready))
     return services
@@ -61,8 +61,8 @@ def is_endpoint(pod: reads.Json, service: Service) -> bool:
     return service.takes_unready or cells.condition(pod, "Ready") == "True"
 
 
-def count_ready(slices: Iterable[reads.Json]) -> dict[str, int]:
-    """Returns the number of ready endpoints of each Service, by its name."""
+def find_ready(slices: Iterable[reads.Json]) -> dict[str, set[str]]:
+    """Returns the ready endpoints of each Service, by its name: the names of pods, and what else tells one apart."""
     ready: defaultdict[str, set[str]] = defaultdict(set)
     for each in slices:
         service = cells.at(each, "metadata.labels", {}).get(_SERVICE, "")
@@ -70,7 +70,7 @@ def count_ready(slices: Iterable[reads.Json]) -> dict[str, int]:
             # An endpoint without the condition is ready.
             if cells.at(endpoint, "conditions.ready", True):
                 ready[service].add(_identify(endpoint))
-    return {service: len(found) for service, found in ready.items()}
+    return ready
 
 
 def _identify(endpoint: reads.Json) -> str:
@@ -78,7 +78,7 @@ def _identify(endpoint: reads.Json) -> str:
     target = cells.at(endpoint, "targetRef")
     if target is None:
         return str(endpoint.get("addresses"))
-    return f"{target.get('kind')}/{target.get('name')}"
+    return str(target.get("name")) if target.get("kind") == "Pod" else f"{target.get('kind')}/{target.get('name')}"
 
 
 class Endpoints(NamedTuple):
@@ -117,7 +117,7 @@ def find(
         return Endpoints(problem=cells.line(subject.reason(listed)))
 
     def is_wanted(service: Service) -> bool:
-        return service.name in names or any(map(service.selects, pods))
+        return bool(service.selector) and (service.name in names or any(map(service.selects, pods)))
 
     services = list(filter(is_wanted, read_services(listed)))
     if not services:
@@ -136,7 +136,8 @@ def _wait_for(k8s: client.K8s, namespace: str, services: Sequence[Service], dead
     for _ in range(_MAX_COUNTS):
         try:
             listed = listing(namespace, label_selector=selector)
-            ready = dict.fromkeys((each.name for each in services), 0) | count_ready(subject.plain(listed))
+            found = find_ready(subject.plain(listed))
+            ready = {each.name: len(found.get(each.name, ())) for each in services}
             left = deadline - time.monotonic()
             if left <= 0 or _is_settled(k8s, namespace, services, ready):
                 break

@@ -17,6 +17,8 @@ class Report:
         self._lines: list[str] = []
         self._findings: list[Json] = []
         self._affected: dict[str, Json] = {}
+        self.gone: dict[str, Json] = {}
+        """The pods that a deletion takes, by name, with their labels."""
 
     def tell(self, line: str) -> None:
         """Adds a line that only informs: a difference of it stops no plan."""
@@ -30,9 +32,10 @@ class Report:
         known["count"] += count
         known["uids"] = sorted({*known["uids"], *uids})
 
-    def find(self, rule: str, level: str, message: str) -> None:
-        """Adds a finding. Its message must be the same for the same finding at any time: no counts, no ages."""
-        self._findings.append({"rule": rule, "level": level, "message": message})
+    def find(self, rule: str, level: str, message: str, about: str = "") -> None:
+        """Adds a finding. Its message must be the same for the same finding at any time, without counts and ages; or
+        `about` is, which then identifies it."""
+        self._findings.append({"rule": rule, "level": level, "message": message, "about": about})
 
     def answer(self) -> Json:
         """Returns the report as the host reads it."""

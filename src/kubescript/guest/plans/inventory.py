@@ -25,6 +25,7 @@ Accept = exchanges.Accept
 _KEPT: Final = frozenset({
     "creationTimestamp", "deletionTimestamp", "finalizers", "name", "namespace", "ownerReferences", "uid",
 })  # fmt: skip
+_KEPT_OF_PODS: Final = _KEPT | {"labels"}
 _REPLACED: Final = frozenset({
     "controllerrevisions.apps", "endpointslices.discovery.k8s.io", "jobs.batch", "pods", "replicasets.apps",
     "replicationcontrollers",
@@ -155,7 +156,8 @@ def read_lists(
     for kind, accept in accepts.items():
         bounded = (*query, ("limit", str(MAX_OBJECTS)))
         call = exchanges.Call("GET", kind.path(namespace), bounded, accept=accept)
-        reads[kind.full_name] = _reader(k8s, call)
+        kept = _KEPT_OF_PODS if kind.full_name == "pods" else _KEPT
+        reads[kind.full_name] = _reader(k8s, call, kept)
     answers = subject.together(k8s, reads)
     found = Lists({}, [], set())
     for kind in accepts:
@@ -173,14 +175,15 @@ def read_lists(
     return found
 
 
-def _reader(k8s: client.K8s, call: exchanges.Call) -> Callable[[], tuple[list[Json], str]]:
-    """Returns a function that makes a call; it returns the objects, and what of them is missing."""
+def _reader(k8s: client.K8s, call: exchanges.Call, kept: frozenset[str]) -> Callable[[], tuple[list[Json], str]]:
+    """Returns a function that makes a call; it returns the objects, of whose metadata these fields are kept, and what
+    of them is missing."""
 
     def fetch() -> tuple[list[Json], str]:
         found, reply = k8s._session.fetch_list(call, schemas.OBJECT, "")
         if call.accept == "metadata":
             # A namespace may have many objects, and managedFields is most of their metadata.
-            return [_cut(lazy_json.whole(each._data)) for each in found], _find_gap(found)
+            return [_cut(lazy_json.whole(each._data), kept) for each in found], _find_gap(found)
         objects: list[Json] = subject.plain(found)
         # The policy may withhold all but the metadata.
         return objects, "(of which only metadata may be read)" if reply.metadata_rule else _find_gap(found)
@@ -193,10 +196,10 @@ def _find_gap(found: list_objects.ListObject) -> str:
     return f"beyond the first {MAX_OBJECTS:,}" if found.metadata._continue else ""
 
 
-def _cut(data: Json) -> Json:
+def _cut(data: Json, kept: frozenset[str]) -> Json:
     """Returns the part of an object's metadata that is needed here."""
     metadata = cells.at(data, "metadata", {})
-    return {"metadata": {key: metadata[key] for key in _KEPT & metadata.keys()}}
+    return {"metadata": {key: metadata[key] for key in kept & metadata.keys()}}
 
 
 def find(kind: tool_kinds.Kind, data: Json) -> Found:

@@ -39,9 +39,8 @@ def plan_effects(k8s: client.K8s, changes: Sequence[Json]) -> list[Json]:
             cluster_removals.report(k8s, served, removal, one)
         for namespace, pairs in by_namespace.items():
             removals.report(k8s, served, namespace, pairs)
-    answers = [one.answer() for one in reports]
-    workloads.add_effects(k8s, changes, answers)
-    return answers
+    workloads.report(k8s, changes, reports)
+    return [one.answer() for one in reports]
 
 
 def _find_removal(k8s: client.K8s, change: Json) -> removals.Removal:

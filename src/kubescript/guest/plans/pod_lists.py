@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Final
 
+from kubescript.guest.kubectl.rows import cells
 from kubescript.guest.plans import reads
 from kubescript.guest.sdk.values import exceptions
 from kubescript.kube import selectors
 
-__all__ = ["LABEL", "PodLists"]
+__all__ = ["Json", "PodLists", "is_readable"]
 
-LABEL: Final = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_./")
+Json = reads.Json
+
+_LABEL: Final = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_./")
 """The characters of a label's key and value. Masked ones have others."""
 _FEW: Final = 4
 """For so many selectors, the API server is asked for each."""
@@ -59,14 +62,13 @@ class PodLists:
     def _select(self, pods: list[reads.Json]) -> None:
         """Selects the pods of each selector. Raises SelectorError if that needs the API server."""
         # A masked label would not be selected, so that a Service seems to have no endpoints.
-        if len(pods) >= reads.LIMIT or not all(map(_is_readable, pods)):
+        if len(pods) >= reads.LIMIT or not all(is_readable(cells.at(pod, "metadata.labels", {})) for pod in pods):
             raise selectors.SelectorError("not all pods can be read")
         for query in self._queries:
             selects = selectors.labels(query)
             self._found[query] = pods if selects is None else list(filter(selects, pods))
 
 
-def _is_readable(pod: reads.Json) -> bool:
-    """Says whether no label of a pod is masked."""
-    labels = pod["metadata"].get("labels") or {}
-    return all(LABEL.issuperset(key) and LABEL.issuperset(value) for key, value in labels.items())
+def is_readable(labels: Mapping[str, str]) -> bool:
+    """Says whether no label is masked."""
+    return all(_LABEL.issuperset(key) and _LABEL.issuperset(value) for key, value in labels.items())

@@ -1,10 +1,8 @@
-"""What deletions leave behind: Services without endpoints, disruption budgets that do not allow them, and autoscalers
-of nothing."""
+"""What deletions leave behind: disruption budgets that do not allow them, and autoscalers of nothing."""
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final, NamedTuple, Protocol
 
 from kubescript.guest.kubectl import tool_kinds
@@ -18,7 +16,6 @@ __all__ = ["Losses"]
 Json = dict[str, Any]
 Objects = Mapping[str, inventory.Found]
 
-_SERVICE: Final = "kubernetes.io/service-name"
 _AUTOSCALERS: Final = "horizontalpodautoscalers"
 _BUDGETS: Final = "poddisruptionbudgets.policy"
 
@@ -51,17 +48,13 @@ class Losses:
         """`gone` has the deleted objects, and those that go along."""
         self._listed = _read(k8s, namespace, found, gone)
         self._gone = gone
-        # It may take all deletions together for a Service to lose its last endpoint; then the line appears for each
-        # deletion that takes one of its endpoints.
-        self._losses = [*_services(self._listed, gone), *_budgets(self._listed, gone)]
+        # It may take all deletions together to violate a budget; then the line appears for each of them.
+        self._losses = list(_budgets(self._listed, gone))
 
-    def report(self, removal: Removed, taken: Sequence[inventory.Found], one: impact_report.Report) -> None:
-        """Reports what a deletion leaves behind; `taken` goes along."""
-        pods = _names(taken, "pods")
-        if removal.kind.full_name == "pods":
-            pods.add(removal.name)
+    def report(self, removal: Removed, one: impact_report.Report) -> None:
+        """Reports what a deletion leaves behind."""
         for loss in self._losses:
-            if loss.pods & pods:
+            if loss.pods & one.gone.keys():
                 one.affect(loss.line, loss.what, len(loss.pods))
         for name in _autoscalers(self._listed, self._gone, removal):
             line = f"leaves horizontalpodautoscaler {name} without what it scales"
@@ -72,11 +65,9 @@ def _read(k8s: client.K8s, namespace: str, found: inventory.Inventory, gone: Obj
     """Returns the whole objects that are needed, by plural. Kinds without objects are not read again."""
     present = {each.kind.full_name: each.kind for each in found.objects.values()}
     wanted = [_AUTOSCALERS + ".autoscaling"]
-    if any(each.kind.full_name == "pods" for each in gone.values()):
-        slices = tool_kinds.find(k8s, "endpointslices")
-        present[slices.full_name] = slices
-        # Only a budget needs whole pods, which are the largest objects of most namespaces.
-        wanted += [slices.full_name, _BUDGETS, *(["pods"] if _BUDGETS in present else [])]
+    # Only a budget needs whole pods, which are the largest objects of most namespaces.
+    if _BUDGETS in present and _names(gone.values(), "pods"):
+        wanted += [_BUDGETS, "pods"]
     accepts: dict[tool_kinds.Kind, inventory.Accept] = {present[name]: "json" for name in wanted if name in present}
     lists = inventory.read_lists(k8s, namespace, accepts)
     found.note(lists.missing)
@@ -86,29 +77,6 @@ def _read(k8s: client.K8s, namespace: str, found: inventory.Inventory, gone: Obj
 def _names(objects: Iterable[inventory.Found], kind: str) -> set[str]:
     """Returns the names of the objects of a kind."""
     return {each.name for each in objects if each.kind.full_name == kind}
-
-
-def _services(listed: Mapping[str, list[Json]], gone: Objects) -> Iterator[_Loss]:
-    """Yields the Services that lose their last ready endpoints."""
-    ready: dict[str, set[str]] = defaultdict(set)
-    for each in listed.get("endpointslices", ()):
-        service = cells.at(each, "metadata.labels", {}).get(_SERVICE, "")
-        for endpoint in cells.elements(each, "endpoints"):
-            # An endpoint without the condition is ready.
-            if not cells.at(endpoint, "conditions.ready", True):
-                continue
-            # The empty name stands for an endpoint that is not a pod, which no deletion of pods removes.
-            is_pod = cells.at(endpoint, "targetRef.kind") == "Pod"
-            ready[service].add(cells.at(endpoint, "targetRef.name") if is_pod else "")
-    lost = _names(gone.values(), "pods")
-    for service in sorted(ready.keys() - _names(gone.values(), "services") - {""}):
-        pods = ready[service]
-        if not pods <= lost:
-            continue
-        count = len(pods)
-        last = "its last ready endpoint" if count == 1 else f"all its {count} ready endpoints"
-        name = cells.line(service)
-        yield _Loss(f"service {name} loses {last}", f"service {name} loses all its ready endpoints", pods)
 
 
 def _budgets(listed: Mapping[str, list[Json]], gone: Objects) -> Iterator[_Loss]:

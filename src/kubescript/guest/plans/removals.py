@@ -58,7 +58,8 @@ def report(k8s: client.K8s, served: served_kinds.Served, namespace: str, removal
         ends |= dict.fromkeys([removal.uid, *(each.uid for each in taken)], index)
         tell_taken(one, taken)
         _tell_orphans(one, found, removal, gone)
-        losses.report(removal, taken, one)
+        _note_pods(one, [*taken, *filter(None, [found.objects.get(removal.uid)])])
+        losses.report(removal, one)
     users.report(k8s, namespace, found, ends, removals)
     sizes = _count_keys(k8s, [each for each, _ in removals])
     for removal, one in removals:
@@ -105,6 +106,13 @@ def tell_taken(one: impact_report.Report, taken: Iterable[inventory.Found]) -> N
     for kind, objects in _by_kind(taken).items():
         line = f"takes {_write_count(kind, objects)} with it"
         one.affect(line, f"takes {kind}", len(objects), list_lasting(objects))
+
+
+def _note_pods(one: impact_report.Report, gone: Iterable[inventory.Found]) -> None:
+    """Notes the pods among the objects that a deletion takes, itself included."""
+    for each in gone:
+        if each.kind.full_name == "pods":
+            one.gone[each.name] = cells.at(each.metadata, "labels", {})
 
 
 def _tell_orphans(

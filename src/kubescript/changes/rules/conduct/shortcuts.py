@@ -20,6 +20,11 @@ _Key = tuple[str, str]
 _RUNS: Final = frozenset({
     "daemonsets", "deployments", "jobs", "pods", "replicasets", "replicationcontrollers", "rollouts", "statefulsets",
 })  # fmt: skip
+_TEMPLATES: Final = {
+    "cronjobs": "spec.jobTemplate", "daemonsets": "spec.template", "deployments": "spec.template",
+    "replicasets": "spec.template", "replicationcontrollers": "spec.template", "statefulsets": "spec.template",
+}  # fmt: skip
+"""What makes pods, and where it describes them."""
 _RESTARTED: Final = frozenset({"daemonsets", "deployments", "statefulsets"})
 """Resources that `k8s.restart` restarts."""
 _HOLDS: Final = {
@@ -135,7 +140,7 @@ def _concerns(one: transcript.Change, deleted: transcript.Change, makers: set[_K
     if one.resource == "nodes":
         return _is_drained(deleted, one.name)
     if (one.resource, one.name) in makers:
-        return True
+        return _makes_other_pods(one)
     is_pod = deleted.resource == "pods"
     if one.resource in _RUNS:
         # If nothing else is known about a pod, its name shows its workload.
@@ -146,6 +151,16 @@ def _concerns(one: transcript.Change, deleted: transcript.Change, makers: set[_K
     # Operators derive configuration from custom resources.
     is_custom = "." in one.group and not one.group.endswith(".k8s.io")
     return is_custom or one.resource in _CONFIGURES
+
+
+def _makes_other_pods(maker: transcript.Change) -> bool:
+    """Says whether a change of a pod's maker is to the template of its pods; of a custom resource, to anything."""
+    is_known = maker.fields is not None and maker.existed is not False
+    if not is_known or maker.resource not in _TEMPLATES:
+        return True
+    # Attack: a longer history of a Deployment excuses the deletion of its pods.
+    template = _TEMPLATES[maker.resource]
+    return any(field_paths.covers(template, path) for path in maker.fields or ())
 
 
 def _is_drained(deleted: transcript.Change, node: str) -> bool:

@@ -84,6 +84,7 @@ def twice(asked: Asked, forward: Forward) -> Answer:
 
 REPEATED: Final = {
     "create": creation("created"),
+    "create with a name alone": "k8s.coreV1().create_namespaced_config_map(NAMESPACE, {'metadata': {'name': 'bare'}})\n",
     "apply": f"k8s.apply({config_map('applied', data={'is': 'shown'})!r})\n",
     "patch": "k8s.coreV1().patch_namespaced_config_map('patched', NAMESPACE, {'data': {'is': 'shown'}})\n",
     "delete": "k8s.coreV1().delete_namespaced_config_map('deleted', NAMESPACE)\n",
@@ -103,8 +104,9 @@ def test_a_request_that_a_proxy_repeats_counts_as_done(place: Place, how: str) -
         place.plans.apply(place.plans.undo(ended))
     assert place.get("ConfigMap", "created") == {} and "data" not in place.get("ConfigMap", "patched")
     # What is refused, and not done, is no change.
-    taken = place.plans.of(f"{creation(f'taken-{how}')}1")
-    place.make(f"taken-{how}", data={"is": "theirs"})
+    name = f"taken-{how.replace(' ', '-')}"
+    taken = place.plans.of(f"{creation(name)}1")
+    place.make(name, data={"is": "theirs"})
     with place.proxy.hooked(twice):
         ended = place.plans.apply(taken)
     assert (ended.state, ended.steps[0].state) == ("stopped", "failed"), ended.text

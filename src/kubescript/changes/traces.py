@@ -54,12 +54,12 @@ class Search:
         if made is None or made.after is None:
             return record.Application()
         is_marked = ("fieldManager", self.mark) in self.call.query
-        is_foreign = is_marked and not made.after.is_managed
+        is_foreign = is_marked and made.after.is_managed is False
         # Attack: another client reads the field manager in the plan's first object, and makes an object of its own by
         # that name.
         if is_foreign or made.requested != self.step.requested:
             return self._mark_unknown("there is another of that name, or it was changed since")
-        if is_marked:
+        if is_marked and made.after.is_managed:
             return self._mark_done(made.after.uid)
         # It is as it would be, but another client may have made it: so its uid is unknown, and it is not taken back.
         return self._mark_done()

@@ -45,7 +45,7 @@ def of(document: dict[str, Any], *, status: bool, manager: str) -> inspection.Fa
         images=tuple(images),
         state=inspection.State(*state.of(document)),
         pods=pods.of(document),
-        is_managed=bool(manager) and _is_managed(metadata, manager),
+        is_managed=_is_managed(metadata, manager),
         orphans=_orphans(metadata),
     )
 
@@ -61,11 +61,11 @@ def _orphans(metadata: dict[str, Any]) -> bool | None:
     return None
 
 
-def _is_managed(metadata: dict[str, Any], manager: str) -> bool:
-    """Says whether a field manager has written fields of the object."""
+def _is_managed(metadata: dict[str, Any], manager: str) -> bool | None:
+    """Says whether a field manager has written fields of the object; None if nobody has."""
     entries = metadata.get("managedFields")
-    if not isinstance(entries, list):
-        return False
+    if not isinstance(entries, list) or not entries:
+        return None
     return any(isinstance(entry, dict) and entry.get("manager") == manager for entry in entries)
 
 

@@ -192,8 +192,9 @@ class Facts(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fiel
     state: State | None = None
     pods: Pods | None = None
     """None: the kind makes and selects no pods."""
-    is_managed: bool = False
-    """Whether the request's field manager has written fields of it."""
+    is_managed: bool | None = None
+    """Whether the request's field manager has written fields of it; None if nobody has, as of an object that has only a
+    name."""
     orphans: bool | None = None
     """Whether its finalizers spare its dependents, or end them too, where a deletion does not say; None: neither."""
 

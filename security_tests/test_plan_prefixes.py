@@ -196,3 +196,18 @@ OUTAGES: Final = {
 def test_an_outage_is_critical_where_it_begins(script: str, found: list[list[str]], plans: planned.Plans) -> None:
     """Whatever a later step gives back, and whether pods are relabelled, deleted or only promised."""
     assert outages(plans.steps(script)) == found
+
+
+def test_what_goes_with_a_list_of_endpoints_is_told(writer: Writer, plans: planned.Plans) -> None:
+    """It owns a claim, and belongs to a Service. Such lists are not looked at otherwise."""
+    owner = {"apiVersion": "v1", "kind": "Service", "name": "outside"}
+    middle = {"apiVersion": "discovery.k8s.io/v1", "kind": "EndpointSlice", "name": "outside-2"}
+    made = {**LISTED, "metadata": {"name": "outside-2", "namespace": NAMESPACE, "ownerReferences": [owner]}}
+    writer.create(made | {"endpoints": []})
+    claim = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
+    metadata = {"name": "data", "namespace": NAMESPACE, "ownerReferences": [middle]}
+    writer.create({"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": metadata, "spec": claim})
+    (step,) = plans.steps("k8s.delete('services/outside', namespace=NAMESPACE)\n1")
+    assert "takes persistentvolumeclaims data with it" in step.effects
+    (listed,) = plans.steps("k8s.delete('endpointslices.discovery.k8s.io/outside-1', namespace=NAMESPACE)\n1")
+    assert "stays until its finalizers (example.com/backup) are removed by their controllers" in listed.effects

@@ -52,7 +52,7 @@ def report(k8s: client.K8s, served: served_kinds.Served, removal: removals.Remov
 
 def _report_content(k8s: client.K8s, served: served_kinds.Served, namespace: str, one: impact_report.Report) -> None:
     """Adds the lines of a namespace: its contents."""
-    found = inventory.read(k8s, namespace, served.kinds, served.missing)
+    found = inventory.read(k8s, namespace, served)
     removals.tell_taken(one, found.objects.values())
     removals.tell_gaps(one, found.missing)
 

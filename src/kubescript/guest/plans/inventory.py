@@ -6,12 +6,13 @@ Each kind is listed once, as metadata, however many changes there are in the nam
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from kubescript.guest.kubectl import tool_kinds
 from kubescript.guest.kubectl.describe import subject
 from kubescript.guest.kubectl.rows import cells
+from kubescript.guest.plans import served_kinds
 from kubescript.guest.sdk import client
 from kubescript.guest.sdk.objects import list_objects, schemas
 from kubescript.guest.sdk.values import exceptions, lazy_json
@@ -79,6 +80,10 @@ class Lists(NamedTuple):
     partial: set[tool_kinds.Kind]
     """Kinds that were not read completely."""
 
+    def add(self, more: Lists) -> Lists:
+        """Returns these lists and more of them."""
+        return Lists(self.listed | more.listed, self.missing + more.missing, self.partial | more.partial)
+
 
 class Inventory:
     """One namespace's objects."""
@@ -89,6 +94,8 @@ class Inventory:
         """Kinds that were not read, or not completely, with the reason."""
         self.objects: dict[str, Found] = {}
         """Maps each uid to its object."""
+        self.owners: set[tuple[str, str]] = set()
+        """Group and kind of what objects name as their owners."""
         self._owned: defaultdict[str, list[Found]] = defaultdict(list)
         self._read = {(kind.group, kind.kind) for kind in lists.listed.keys() - lists.partial}
         """Group and kind of what was read completely."""
@@ -98,6 +105,7 @@ class Inventory:
                 self.objects[found.uid] = found
                 for owner in found.owners:
                     self._owned[owner.uid].append(found)
+                    self.owners.add(owner.kind)
 
     def note(self, missing: Sequence[str]) -> None:
         """Notes what else could not be read."""
@@ -142,10 +150,20 @@ class Inventory:
         return found
 
 
-def read(k8s: client.K8s, namespace: str, kinds: Sequence[tool_kinds.Kind], missing: Sequence[str]) -> Inventory:
-    """Reads a namespace's objects of these kinds; `missing` are others that are not looked at."""
-    accepts: dict[tool_kinds.Kind, Accept] = dict.fromkeys(kinds, "metadata")
-    return Inventory(read_lists(k8s, namespace, accepts), missing)
+def read(k8s: client.K8s, namespace: str, served: served_kinds.Served, deleted: Iterable[str] = ()) -> Inventory:
+    """Reads a namespace's objects of the kinds that are looked at; of rare kinds only if they are among the full names
+    `deleted`, or own what was read."""
+    lists = Lists({}, [], set())
+    rare = {kind.full_name: kind for kind in served.rare}
+    wanted = [*served.kinds, *(rare.pop(name) for name in set(deleted) & rare.keys())]
+    while True:
+        lists = lists.add(read_lists(k8s, namespace, dict.fromkeys(wanted, "metadata")))
+        found = Inventory(lists, served.missing)
+        wanted = [kind for kind in rare.values() if (kind.group, kind.kind) in found.owners]
+        if not wanted:
+            return found
+        for kind in wanted:
+            del rare[kind.full_name]
 
 
 def read_lists(

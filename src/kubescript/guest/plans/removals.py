@@ -45,7 +45,7 @@ Reports = Sequence[tuple[Removal, impact_report.Report]]
 
 def report(k8s: client.K8s, served: served_kinds.Served, namespace: str, removals: Reports) -> None:
     """Reports the effects of one namespace's deletions. Raises ApiException."""
-    found = inventory.read(k8s, namespace, served.kinds, served.missing)
+    found = inventory.read(k8s, namespace, served, [each.kind.full_name for each, _ in removals])
     gone = found.collect([each.uid for each, _ in removals if not each.orphans])
     for each, _ in removals:
         # The object itself goes in any case.

@@ -22,11 +22,12 @@ _SHOWN: Final = 5
 """How many kinds that are not looked at are named."""
 _FIRST: Final = ("", "apps", "batch")
 """Groups that come first: their objects run."""
-_IGNORED: Final = frozenset({
+_RARE: Final = frozenset({
     ("", "endpoints"), ("", "events"), ("apps", "controllerrevisions"), ("discovery.k8s.io", "endpointslices"),
     ("events.k8s.io", "events"),
 })  # fmt: skip
-"""Kinds that are not worth reporting: their controllers make them from other objects, and they own nothing."""
+"""Kinds that are not worth reporting, since their controllers make them from other objects. Attack: one of them owns a
+claim, which goes with it."""
 # Metrics and packages are computed for each answer.
 _VIRTUAL: Final = frozenset({"metrics.k8s.io", "packages.operators.coreos.com"})
 
@@ -36,6 +37,8 @@ class Served(NamedTuple):
 
     kinds: list[tool_kinds.Kind]
     """Namespaced kinds that can be listed, each in its group's preferred version."""
+    rare: list[tool_kinds.Kind]
+    """Kinds to look at only where an object of theirs is deleted, or owns another one."""
     missing: list[str]
     """What is not looked at, with the reason."""
 
@@ -49,6 +52,8 @@ def discover(k8s: client.K8s, groups: Sequence[str] = ()) -> Served:
     else:
         # API servers before 1.30 have one document for each group.
         kinds, missing = _read_each(k8s)
+    rare = [kind for kind in kinds if (kind.group, kind.plural) in _RARE]
+    kinds = [kind for kind in kinds if (kind.group, kind.plural) not in _RARE]
     first = {group: place for place, group in enumerate((*_FIRST, *groups))}
     kinds.sort(key=lambda kind: first.get(kind.group, len(first)))
     beyond = kinds[MAX_KINDS:]
@@ -56,7 +61,7 @@ def discover(k8s: client.K8s, groups: Sequence[str] = ()) -> Served:
         names = ", ".join(cells.line(kind.full_name) for kind in beyond[:_SHOWN])
         more = ", …" if len(beyond) > _SHOWN else ""
         missing.append(f"{len(beyond)} more kinds ({names}{more})")
-    return Served(kinds[:MAX_KINDS], missing)
+    return Served(kinds[:MAX_KINDS], rare, missing)
 
 
 def _fetch(k8s: client.K8s, path: str) -> Any:
@@ -78,7 +83,7 @@ def _list_kinds(document: Any) -> Iterator[tool_kinds.Kind]:
                 if plural in seen or each.get("scope") != "Namespaced":
                     continue
                 seen.add(plural)
-                if _is_looked_at(name, plural, cells.elements(each, "verbs")):
+                if name not in _VIRTUAL and "list" in cells.elements(each, "verbs"):
                     kind = str(cells.at(each, "responseKind.kind", ""))
                     yield tool_kinds.Kind(name, str(version.get("version")), plural, kind, namespaced=True)
 
@@ -117,10 +122,5 @@ def _read_each(k8s: client.K8s) -> tuple[list[tool_kinds.Kind], list[str]]:
 def _list_resources(served: Sequence[discovery.ApiResource]) -> Iterator[tool_kinds.Kind]:
     """Yields the kinds of one group version that are looked at."""
     for each in served:
-        if each.namespaced and _is_looked_at(each.group, each.name, each.verbs):
+        if each.namespaced and "list" in each.verbs:
             yield tool_kinds.Kind(each.group, each.version, each.name, each.kind, namespaced=True)
-
-
-def _is_looked_at(group: str, plural: str, verbs: Sequence[str]) -> bool:
-    """Says whether objects of a kind can be listed and may belong to other objects."""
-    return "list" in verbs and group not in _VIRTUAL and (group, plural) not in _IGNORED

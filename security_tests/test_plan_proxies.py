@@ -23,6 +23,7 @@ from tests.kit.controlplane.writer import Object, Writer
 pytestmark = [pytest.mark.cluster, pytest.mark.promise("P-19"), pytest.mark.timeout(300)]
 
 NAMESPACE: Final = f"proxies-{secrets.token_hex(3)}"
+GROUP: Final = f"{NAMESPACE}.example.com"
 Forward = Callable[[Asked], Answer]
 
 
@@ -42,6 +43,7 @@ class Place:
         """An object as it is; empty if there is none."""
         resource = {
             "ConfigMap": "api/v1/namespaces/N/configmaps",
+            "Pool": f"apis/{GROUP}/v1/namespaces/N/pools",
             "Deployment": "apis/apps/v1/namespaces/N/deployments",
         }
         status, found = self.writer._send("GET", f"/{resource[kind].replace('N', NAMESPACE)}/{name}", None)
@@ -186,3 +188,77 @@ def test_an_object_of_another_client_is_not_taken_for_the_plan_s_own(place: Plac
     with pytest.raises(errors.PlanError, match="nobody knows"):
         place.plans.undo(ended)
     assert place.get("ConfigMap", "theirs")
+
+
+def test_a_dry_run_that_is_carried_out_is_told_and_not_repeated(place: Place) -> None:
+    """The server of a custom API says that it knows dry runs, and does not. A server that does is no suspect."""
+    place.writer.create(app_objects.definition(GROUP))
+    metadata = {"name": "pool", "namespace": NAMESPACE}
+    made = {"apiVersion": f"{GROUP}/v1", "kind": "Pool", "metadata": metadata, "spec": {"list": []}}
+    place.writer.create(made)
+    target = f"{GROUP!r}, 'v1', NAMESPACE, 'pools', 'pool'"
+    patch = [{"op": "add", "path": "/spec/list/-", "value": "x"}]
+    scripts = (
+        f"k8s.CustomObjectsApi().patch_namespaced_custom_object({target}, {patch!r})\n1",
+        f"k8s.CustomObjectsApi().delete_namespaced_custom_object({target})\n1",
+    )
+
+    def ignore(asked: Asked, forward: Forward) -> Answer:
+        path = asked.path.replace("&dryRun=All", "").replace("?dryRun=All", "")
+        body = asked.body.replace(b'"dryRun":["All"]', b'"dryRun":[]')
+        return forward(replace(asked, path=path, body=body))
+
+    for script, left in zip(scripts, (["x"], None), strict=True):
+        assert place.plans.of(script)
+        with place.proxy.hooked(ignore):
+            told = place.plans.answer(script)
+        assert not told.plan and "has carried out the dry run" in told.text, told.text
+        assert place.get("Pool", "pool").get("spec", {}).get("list") == left
+
+
+def owned(name: str, owner: str) -> Object:
+    """A claim that goes with a ConfigMap."""
+    reference = {"apiVersion": "v1", "kind": "ConfigMap", "name": owner}
+    metadata = {"name": name, "namespace": NAMESPACE, "ownerReferences": [reference]}
+    spec = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
+    return {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": metadata, "spec": spec}
+
+
+def test_what_appears_during_the_last_dry_run_stops_the_deletion(place: Place) -> None:
+    """A webhook may hold it up for half a minute."""
+    place.make("release")
+    shown = place.plans.of(f"{creation('first')}k8s.coreV1().delete_namespaced_config_map('release', NAMESPACE)\n1")
+    sent: list[Asked] = []
+
+    def appear(asked: Asked, forward: Forward) -> Answer:
+        if asked.is_write:
+            sent.append(asked)
+        elif asked.method == "DELETE" and sent:
+            place.writer.create(owned("late", "release"))
+        return forward(asked)
+
+    with place.proxy.hooked(appear):
+        ended = place.plans.apply(shown)
+    assert ended.state == "stopped" and "takes persistentvolumeclaims (1)" in ended.text, ended.text
+    assert place.get("ConfigMap", "release")
+
+
+def test_another_kind_that_cannot_be_looked_at_stops_the_plan(place: Place) -> None:
+    """As many are unknown as when the plan was made, and what the plan takes may be among these."""
+    place.make("owner")
+
+    def failing(kind: str) -> changing_proxy.Hook:
+        def fail(asked: Asked, forward: Forward) -> Answer:
+            if asked.method == "GET" and asked.path.partition("?")[0].endswith(f"/{kind}"):
+                return Answer(500, [("Content-Type", "application/json")], b'{"kind":"Status","code":500}')
+            return forward(asked)
+
+        return fail
+
+    with place.proxy.hooked(failing("leases")):
+        shown = place.plans.of("k8s.coreV1().delete_namespaced_config_map('owner', NAMESPACE)\n1")
+    place.writer.create(owned("unseen", "owner"))
+    with place.proxy.hooked(failing("persistentvolumeclaims")):
+        ended = place.plans.apply(shown)
+    assert ended.state == "stopped" and "not looked at: persistentvolumeclaims" in ended.text, ended.text
+    assert place.get("ConfigMap", "owner")

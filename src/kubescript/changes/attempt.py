@@ -143,10 +143,32 @@ class DryRuns:
                 after = b""
             changes = self._compare(canonical, before, after, call.operation.summary.found, scale or b"")
             _check_not_made(canonical, changes)
+            self._check_not_done(call, asked, changes, after)
             if scale != b"" and _is_same_version(changes):
                 held = answers.hold(answer, content)
                 return Attempt(canonical, changes, held, before, scale or b"")
         raise errors.PlanError("the object changes faster than it can be read; try again", code="plan.changed")
+
+    def _check_not_done(
+        self, call: call.Call, asked: request.Request, changes: inspection.Changes, after: bytes
+    ) -> None:
+        """Raises PlanError if an object is gone since its removal was tried, or is as the dry run of a change has
+        answered, unless the API server is known to honour dry runs."""
+        # Attack: an aggregated server says that it knows dry runs, and ignores the parameter. Each try is carried out.
+        if asked.group in kinds.BUILT_IN or changes.before is None:
+            return
+        removes = requests.removes(asked)
+        if not removes and (_is_same_version(changes) or not changes.rows):
+            return
+        there = self._reads.read_target(call, asked)
+        now = inspection.Changes()
+        if there:
+            scale = self._reads.read_scale(call, asked)
+            now = self._compare(asked, there, after, call.operation.summary.found, scale or b"")
+        if removes and _has_ended(changes.before, now.before):
+            raise _doubt(asked, "deleted it")
+        if not removes and there and not now.rows:
+            raise _doubt(asked, "changed it likewise")
 
     def check_supported(self, call: call.Call) -> None:
         """Raises PlanError for an API whose server is not known to honour dry runs."""
@@ -199,12 +221,30 @@ def _check_not_made(asked: request.Request, changes: inspection.Changes) -> None
     """Raises PlanError when the API server carried out a dry run: an object that was not stored has no version."""
     if changes.before is not None or changes.after is None or not changes.after.resource_version:
         return
-    what = "the API server has carried out a dry run: the object was created; look at it before you do anything else"
     # A POST would be refused if the object existed by now; any other method may have found another client's object.
     if asked.method != "POST":
-        what = (
-            f"{request.describe(asked)}: either somebody created it at this moment, or the API server has carried out "
-            "the dry run; look at it before you try again"
-        )
+        raise _doubt(asked, "created it")
+    raise _refuse(
+        "the API server has carried out a dry run: the object was created; look at it before you do anything else"
+    )
+
+
+def _has_ended(before: inspection.Facts, now: inspection.Facts | None) -> bool:
+    """Says whether an object is gone, or its deletion has begun."""
+    if now is None or now.uid != before.uid:
+        return True
+    was_terminating = before.state is not None and before.state.terminating
+    return now.state is not None and now.state.terminating and not was_terminating
+
+
+def _doubt(asked: request.Request, done: str) -> errors.PlanError:
+    """Returns the error of a dry run that another client's write, which has `done` something, resembles."""
+    return _refuse(
+        f"{request.describe(asked)}: either somebody {done} at this moment, or the API server has carried out the dry "
+        "run; look at it before you try again"
+    )
+
+
+def _refuse(what: str) -> errors.PlanError:
     remedy = "if its API group ignores dryRun=All, deny it in [[denied_resources]]"
-    raise errors.PlanError(what, code="plan.no_dry_run", remedy=remedy)
+    return errors.PlanError(what, code="plan.no_dry_run", remedy=remedy)

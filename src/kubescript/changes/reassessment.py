@@ -41,7 +41,7 @@ class Reassessment:
         self._looked = -math.inf
         """When the plan was last looked at, on the monotonic clock."""
         self._next = 0
-        """The step that is sent next. Those before it are done."""
+        """The step that is sent next; see `begin`."""
 
     def note(self, index: int, tried: attempt.Attempt) -> None:
         """Notes the state in which a dry run has found a step's object. Raises PlanError if the step now replaces pods
@@ -78,9 +78,13 @@ class Reassessment:
         self._looked = time.monotonic()
         self._look(range(len(self._shown)))
 
-    def look_before(self, index: int) -> None:
-        """Looks again before a step is sent, unless the last look is recent enough. Raises like `look`."""
+    def begin(self, index: int) -> None:
+        """Notes which step is tried and sent next. Those before it are done."""
         self._next = index
+
+    def look_before_sending(self) -> None:
+        """Looks again right before the next step is sent, unless the last look is recent enough. Raises like `look`."""
+        index = self._next
         age = time.monotonic() - self._looked
         if not self._shown[index].removes:
             # Attack: the plan waits for minutes, or its server dies, and its rest means something else by then.

@@ -178,15 +178,16 @@ class Work:
         """Applies one step. Raises KubescriptError."""
         if step.replaces:
             self._wait(cluster, index, step)
+        self._again.begin(index)
         for _ in range(_TRIES):
-            # Attack: a dependent appears after the plan was made, or between two steps.
-            self._again.look_before(index)
             call = self._call(step)
             tried = self._try_step(cluster, index, step, call)
             if step.precondition is None:
                 # Attack: the address is another cluster's by now. A change has the uid of its object; a creation has
                 # nothing that only this cluster knows.
                 sameness.check_cluster(cluster.identify(self._operation), self._plan)
+            # Attack: a dependent appears while a webhook holds up the dry run, or between two steps.
+            self._again.look_before_sending()
             if self._send_step(cluster, index, step, call, tried):
                 return
         raise errors.PlanError(f"{step.what}: the object changes faster than it can be written", code="plan.changed")

@@ -25,9 +25,13 @@ class Report:
         self._lines.append(line)
 
     def affect(self, line: str, what: str, count: int, uids: Iterable[str] = ()) -> None:
-        """Adds a line about an effect on `count` objects. `what` is the same for the same effect at any time; `uids`
-        are those objects that do not come and go by themselves."""
+        """Adds a line about an effect on `count` objects, which is compared."""
         self._lines.append(line)
+        self.compare(what, count, uids)
+
+    def compare(self, what: str, count: int, uids: Iterable[str] = ()) -> None:
+        """Adds an effect for a second look. `what` is the same for the same effect at any time; `uids` are those
+        objects that do not come and go by themselves."""
         known = self._affected.setdefault(what, {"what": what, "count": 0, "uids": []})
         known["count"] += count
         known["uids"] = sorted({*known["uids"], *uids})

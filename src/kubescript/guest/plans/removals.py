@@ -133,7 +133,10 @@ def tell_gaps(one: impact_report.Report, missing: Sequence[str]) -> None:
         return
     shown = ", ".join(missing[:_MAX_GAPS])
     more = f", and {len(missing) - _MAX_GAPS} more" if len(missing) > _MAX_GAPS else ""
-    one.affect(f"not looked at: {shown}{more}", "not looked at", len(missing))
+    one.tell(f"not looked at: {shown}{more}")
+    for each in missing:
+        # Attack: another kind cannot be looked at by then, and what a deletion takes is of that kind.
+        one.compare(f"not looked at: {each.partition(' (')[0]}", 1)
 
 
 def tell_object(one: impact_report.Report, found: inventory.Found | None, size: str = "") -> None:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from kubescript import errors
 from kubescript.broker import operation, records
-from kubescript.changes import impact, plan, planner, reassessment, sameness, work, writer
+from kubescript.changes import impact, plan, planner, progress, reassessment, sameness, work, writer
 from kubescript.changes.store import record
 from kubescript_sandbox.host import cancellation
 
@@ -59,7 +59,7 @@ class Applier:
         plan_id: str,
         journal: records.Journal,
         report: work.Report,
-        on_end: work.End,
+        on_end: progress.End,
         cancel: cancellation.Cancellation | None = None,
     ) -> record.Record:
         """Applies an approved plan, or continues one whose server died. The record contains the result.
@@ -79,7 +79,8 @@ class Applier:
         owner = f"{socket.gethostname()}:{os.getpid()}:{uuid.uuid4().hex[:8]}"
         taken = self._plans.claim(plan_id, owner, work.LEASE_S)
         again = reassessment.Reassessment(taken.plan, target.assessor, own)
-        begun = work.Work(self._plans, owner, taken, own, again)
+        reached = progress.Progress(self._plans, owner, taken)
+        begun = work.Work(reached, own, again)
         begun.find_out(target.writer)
         try:
             _check_policy(target, found.plan)
@@ -87,12 +88,12 @@ class Applier:
             begun.run(target.writer, report)
         except errors.KubescriptError as error:
             if error.code in work.LOST or self._is_closing():
-                text = f"{error.message}; {begun.story()}"
+                text = f"{error.message}; {reached.story()}"
                 if error.code == "cluster.late":
                     text += "; a server goes on with it in a minute, and so does `kubescript approve`"
                 raise errors.PlanLost(text, code=error.code, remedy=error.remedy) from None
-            return begun.end("stopped", f"{error.code}: {error.message}; {begun.story()}", on_end)
-        return begun.end("applied", begun.story(), on_end)
+            return reached.end("stopped", f"{error.code}: {error.message}; {reached.story()}", on_end)
+        return reached.end("applied", reached.story(), on_end)
 
     def check(self, approved: plan.Plan) -> Target:
         """Returns the plan's cluster. Raises PlanError when this server does not serve it, or its settings for writes

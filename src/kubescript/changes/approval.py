@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 from kubescript import errors
 from kubescript.broker import records
-from kubescript.changes import application, plan, planner, work
+from kubescript.changes import application, plan, planner, progress, work
 from kubescript.changes.store import record
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ class Approvals:
         planned = self.get(plan_id).plan
         self._check_record(planned)
         journal = records.NOWHERE
-        on_end: work.End = _record_nowhere
+        on_end: progress.End = _record_nowhere
         if self._ledger is not None:
             journal = self._ledger.application(planned, self._user)
             on_end = self._ledger.record_application

@@ -9,7 +9,7 @@ import contextlib
 import logging
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final, Literal
+from typing import Final, Literal
 
 import msgspec
 
@@ -20,6 +20,7 @@ from kubescript.changes import (
     attempt,
     calls,
     plan,
+    progress,
     reassessment,
     replacement,
     requests,
@@ -32,17 +33,12 @@ from kubescript.cluster import timers
 from kubescript.request import request
 from kubescript.wire import inspection
 
-if TYPE_CHECKING:
-    from kubescript.changes.store import store
-
-__all__ = ["LEASE_S", "LOST", "End", "Report", "Work"]
+__all__ = ["LEASE_S", "LOST", "Report", "Work"]
 
 log = logging.getLogger(__name__)
 
 Report = Callable[[int, int, str], None]
 """A function that is called with the number of finished steps, their total, and the current action."""
-End = Callable[[record.Record], None]
-"""A function that records how an application ended. Raises AuditError."""
 
 LEASE_S: Final = 60.0
 """How many seconds after its last mark a server loses its plan."""
@@ -54,7 +50,6 @@ _ANSWER_S: Final = int(LEASE_S / 3)
 """How many seconds the API server may take for one request."""
 _TRIES: Final = 5
 """How often a step is tried again if its object has a new version but the effect is the same."""
-_DOUBTFUL: Final = frozenset({"sending", "unknown"})
 LOST: Final = frozenset({"plan.decided", "plan.store", "cluster.late"})
 """The codes of errors after which another server may go on with the plan, as it may when this server ends."""
 _WAITING: Final = record.Application()
@@ -65,39 +60,33 @@ class Work:
 
     def __init__(
         self,
-        plans: store.Store,
-        owner: str,
-        taken: record.Record,
+        progress: progress.Progress,
         operation: operation.Operation,
         again: reassessment.Reassessment,
     ) -> None:
-        self._plans = plans
+        self._progress = progress
         self._again = again
-        self._owner = owner
-        self._taken = taken
-        self._plan = taken.plan
-        self._manager = taken.plan.manager
-        self._done = list(taken.steps)
+        self._plan = progress.taken.plan
+        self._manager = self._plan.manager
         self._operation = operation
 
     def find_out(self, cluster: writer.Writer) -> None:
         """Finds out whether the requests that a dead server had marked were carried out. Raises ClusterError,
         AuditError or PlanError; this method can then be called again."""
         for index, step in enumerate(self._plan.steps):
-            last = self._done[index]
-            if last.state not in _DOUBTFUL:
+            last = self._progress[index]
+            if last.state not in progress.DOUBTFUL:
                 continue
             # Its server died before it had noted how the request ended, or the end itself left that open.
-            self._mark(index, self._find(cluster, step, last))
+            self._progress.mark(index, self._find(cluster, step, last))
 
     def run(self, cluster: writer.Writer, report: Report) -> None:
         """Applies the remaining steps. Raises KubescriptError at the first step that fails."""
         count = len(self._plan.steps)
-        has_begun = any(each.state != "waiting" for each in self._done)
-        if not has_begun:
+        if not self._progress.has_begun:
             self._check(cluster, report)
         for index, step in enumerate(self._plan.steps):
-            last = self._done[index]
+            last = self._progress[index]
             # Either the dead server was about to stop, or the outcome is unknown.
             if last.state in {"failed", "unknown"}:
                 raise errors.PlanError(f"{step.what}: {last.text}")
@@ -105,42 +94,6 @@ class Work:
             if last.state != "done":
                 self._apply_or_find(cluster, index, step)
         _tell(report, count, count, "applied")
-
-    def story(self) -> str:
-        """Describes how many changes were made."""
-        count = 0
-        doubts = ""
-        for step, each in zip(self._plan.steps, self._done, strict=True):
-            if each.state == "done":
-                count += 1
-            elif each.state in _DOUBTFUL:
-                doubts += f"; nobody knows whether this one was: {step.what}"
-            elif each.state == "not sent":
-                doubts += f"; this one was not sent: {step.what}"
-        lost = replacement.describe_lost(self._plan.steps, self._done)
-        return f"{count} of {len(self._done)} changes were made{doubts}{lost}"
-
-    def end(self, state: Literal["applied", "stopped"], text: str, on_end: End) -> record.Record:
-        """Ends the application, with a text for a person. Raises PlanError with that text if the store cannot keep
-        it, or another server has taken the plan over."""
-        # Attack: this process was stopped while another server applied the plan, and puts another end on record.
-        try:
-            self._plans.renew(self._plan.id, self._owner)
-        except errors.PlanError as error:
-            raise _lose(text, error) from None
-        ended = msgspec.structs.replace(self._taken, state=state, steps=tuple(self._done), text=text)
-        # The end is recorded before it is stored: a server that dies in between then leaves two records of the end
-        # rather than none.
-        try:
-            on_end(ended)
-        except errors.AuditError as error:
-            log.warning("plan %s: %s", self._plan.id, error.message, extra=error.log_fields)
-            ended = msgspec.structs.replace(ended, text=f"{text}; the audit record does not have this end")
-        try:
-            self._plans.finish(self._plan.id, self._owner, state, ended.text)
-        except errors.PlanError as error:
-            raise _lose(text, error) from None
-        return ended
 
     def _check(self, cluster: writer.Writer, report: Report) -> None:
         """Raises KubescriptError unless each step still does what was shown. At this point, nothing has been sent."""
@@ -150,7 +103,7 @@ class Work:
             call = self._call(step)
             self._try_step(cluster, index, step, call, is_beside=bool(step.replaces))
             # The mark renews the lease, which may be shorter than the checks of many steps.
-            self._mark(index, _WAITING)
+            self._progress.mark(index, _WAITING)
         _tell(report, 0, count, "looking again at what it affects")
         self._again.look()
 
@@ -159,14 +112,14 @@ class Work:
         try:
             self._apply(cluster, index, step)
         except errors.PlanError as error:
-            earlier = self._taken.steps[index]
-            if earlier.state not in _DOUBTFUL or error.code in LOST:
+            earlier = self._progress.taken.steps[index]
+            if earlier.state not in progress.DOUBTFUL or error.code in LOST:
                 raise
             # The other server's request may have arrived after it was looked for.
             found = self._find(cluster, step, earlier)
             if found.state != "done":
                 raise
-            self._mark(index, found)
+            self._progress.mark(index, found)
 
     def _find(self, cluster: writer.Writer, step: plan.Step, last: record.Application) -> record.Application:
         """Finds out whether a request was carried out that was marked. Raises KubescriptError."""
@@ -201,7 +154,7 @@ class Work:
                 if replacement.is_gone(step, cluster.read_facts(call, self._operation)):
                     return
             # The mark renews the lease.
-            self._mark(index, _WAITING)
+            self._progress.mark(index, _WAITING)
         raise replacement.late(step)
 
     def _try_step(
@@ -241,7 +194,7 @@ class Work:
             raise self._mark_refused(index, step, sent, "unknown", sending)
         if sent.status >= 300:
             return self._find_refused(cluster, index, step, sent, sending)
-        self._mark(index, msgspec.structs.replace(sending, state="done", status=sent.status, uid=sent.uid))
+        self._progress.mark(index, msgspec.structs.replace(sending, state="done", status=sent.status, uid=sent.uid))
         if sent.fault is not None:
             raise sent.fault
         sameness.check_sent(step, sent)
@@ -258,19 +211,19 @@ class Work:
         """Marks a step and sends its request. Raises KubescriptError, when that is marked."""
         # The mark renews the lease while it is written, so the time begins before that.
         send_by = timers.uptime() + _SEND_S
-        self._mark(index, sending)
+        self._progress.mark(index, sending)
         bounded = replace(requests.bound(call, _ANSWER_S), send_by=send_by)
         try:
             return cluster.send(bounded, tried, self._operation)
         except errors.AuditError as error:
             # The request could not be recorded, so it was not sent.
             failed = record.Application("failed", text=error.message)
-            self._mark(index, failed)
+            self._progress.mark(index, failed)
             raise
         except errors.KubescriptError as error:
             is_unsent = isinstance(error, errors.ClusterError) and error.is_unsent
             state: record.StepState = "not sent" if is_unsent else "unknown"
-            self._mark(index, msgspec.structs.replace(sending, state=state, text=error.message))
+            self._progress.mark(index, msgspec.structs.replace(sending, state=state, text=error.message))
             raise
 
     def _find_refused(
@@ -279,22 +232,22 @@ class Work:
         """Finds out whether a step was carried out although the API server has refused it. Returns False if its object
         has just been given a new version. Raises KubescriptError if it was refused for anything else."""
         # Attack: a proxy repeats a request whose answer it has lost, and the API server refuses the second one.
-        earlier = self._taken.steps[index]
+        earlier = self._progress.taken.steps[index]
         # If another server had marked the step, its request rather than this one was carried out.
-        last = earlier if earlier.state in _DOUBTFUL else sending
+        last = earlier if earlier.state in progress.DOUBTFUL else sending
         try:
             found = self._find(cluster, step, last)
         except errors.KubescriptError as error:
-            self._mark(index, msgspec.structs.replace(last, state="unknown", text=error.message))
+            self._progress.mark(index, msgspec.structs.replace(last, state="unknown", text=error.message))
             raise
         if found.state == "done":
-            self._mark(index, msgspec.structs.replace(found, status=sent.status))
+            self._progress.mark(index, msgspec.structs.replace(found, status=sent.status))
             return True
         is_late = sent.status == 409 and step.precondition is not None
         if not is_late:
             raise self._mark_refused(index, step, sent, "failed", sending)
         # Nothing was written, so the step is tried and sent again.
-        self._mark(index, _WAITING)
+        self._progress.mark(index, _WAITING)
         return False
 
     def _mark_refused(
@@ -307,26 +260,12 @@ class Work:
     ) -> errors.PlanError:
         """Marks a step that the API server refused; returns the error."""
         text = answers.find_message(sent.text)
-        self._mark(index, msgspec.structs.replace(sending, state=state, status=sent.status, text=text))
+        self._progress.mark(index, msgspec.structs.replace(sending, state=state, status=sent.status, text=text))
         return errors.PlanError(f"{step.what}: {sent.status}: {text}")
 
     def _call(self, step: plan.Step) -> request.Request:
         call = calls.of(step, step.request, self._operation, self._plan.id)
         return requests.mark(call, self._manager)
-
-    def _mark(self, index: int, state: record.Application) -> None:
-        """Records a step's state. Raises PlanError."""
-        # Only the state "sending" must be in the store before it is true; any other state is true even if it cannot be
-        # stored.
-        if state.state != "sending":
-            self._done[index] = state
-        self._plans.mark(self._plan.id, self._owner, index, state)
-        self._done[index] = state
-
-
-def _lose(text: str, error: errors.PlanError) -> errors.PlanLost:
-    """Returns the error of a plan that another server ends, or whose end cannot be kept."""
-    return errors.PlanLost(f"{text}; {error.message}", code=error.code, remedy=error.remedy)
 
 
 def _tell(report: Report, done: int, count: int, text: str) -> None:

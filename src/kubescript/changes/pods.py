@@ -6,7 +6,6 @@ Everything is known from the dry runs, so nothing is read for it. The lines have
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 import msgspec
@@ -27,20 +26,19 @@ _NONE: Final = frozenset({"endpoints", "endpointslices", "pods", "services"})
 """Kinds whose changes replace no pods, which is not worth saying."""
 
 
-@dataclass(slots=True)
-class _Known:
-    """What is known of an object between two steps."""
-
-    pods: inspection.Pods | None
-    has_new_template: bool = False
-    """Whether an earlier step changes the template of its pods."""
-
-
 def describe(steps: Sequence[plan.Step]) -> list[tuple[str, ...]]:
     """Returns for each step a line for everything that it does to the pods of its object when the earlier steps are
     done. The later ones may never be sent."""
-    known: dict[paths.Key, _Known] = {}
-    return [tuple(_describe(step, known.setdefault(step.key, _Known(step.pods)))) for step in steps]
+    said: dict[paths.Key, inspection.Pods | None] = {}
+    rolling: set[paths.Key] = set()
+    described = []
+    for step in steps:
+        before = said.get(step.key, step.pods)
+        after = said[step.key] = pods.combine(before, step.pods, step.new_pods)
+        described.append(tuple(_describe(step, before, after, is_rolling=step.key in rolling)))
+        if _changes_template(step):
+            rolling.add(step.key)
+    return described
 
 
 def find(subresource: str, changes: inspection.Changes) -> tuple[inspection.Pods | None, inspection.Pods | None]:
@@ -109,20 +107,18 @@ def _changes(step: plan.Step, *fields: str) -> bool:
     return any(field_paths.covers(field, row.path) for field in fields for row in step.rows)
 
 
-def _describe(step: plan.Step, known: _Known) -> Iterator[str]:
-    """Yields the lines of a step, and notes what its object says after it."""
-    before = known.pods
-    after = known.pods = pods.combine(before, step.pods, step.new_pods)
+def _describe(
+    step: plan.Step, before: inspection.Pods | None, after: inspection.Pods | None, *, is_rolling: bool
+) -> list[str]:
+    """Returns the lines of a step; `is_rolling` says whether an earlier one changes the template of the pods."""
     # What a custom resource makes of its number of replicas is not known.
     if after is None or step.resource in _NONE or not step.kind:
-        return
+        return []
     if step.precondition is None:
-        yield from _describe_creation(step, after)
-        return
+        return list(_describe_creation(step, after))
     before = before or after
-    lines = [*_describe_template(step, known, before, after), *_describe_count(step, before, after)]
-    known.has_new_template |= _changes_template(step)
-    yield from lines or ["no pod is replaced"]
+    lines = [*_describe_template(step, before, after, is_rolling=is_rolling), *_describe_count(step, before, after)]
+    return lines or ["no pod is replaced"]
 
 
 def _describe_creation(step: plan.Step, after: inspection.Pods) -> Iterator[str]:
@@ -133,14 +129,14 @@ def _describe_creation(step: plan.Step, after: inspection.Pods) -> Iterator[str]
 
 
 def _describe_template(
-    step: plan.Step, known: _Known, before: inspection.Pods, after: inspection.Pods
+    step: plan.Step, before: inspection.Pods, after: inspection.Pods, *, is_rolling: bool
 ) -> Iterator[str]:
     if before.placement != after.placement:
         yield "stops the pods on nodes that the new template does not fit, all at once"
     if _changes_template(step):
         yield _describe_replacement(step, after)
     # Attack: the first step begins a rollout without a gap, and the second one has it stop all pods.
-    elif known.has_new_template and _changes(step, *_STRATEGIES):
+    elif is_rolling and _changes(step, *_STRATEGIES):
         yield f"the rollout of an earlier change: {_describe_replacement(step, after)}"
     elif _goes_on(before, after):
         yield _GOES_ON

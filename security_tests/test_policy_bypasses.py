@@ -894,8 +894,6 @@ WRITE_MUTATIONS: Final[dict[str, tuple[object, str, Callable[..., object], tuple
     "the dry run": (request_writes, "dry_run", _same, ("PATCH", "api/v1/namespaces/a/configmaps/x", "")),
     "the precondition": (attempt.Attempt, "guard", lambda tried: tried.asked, ("DELETE", "api/v1/namespaces/a/pods/p", "")),
     "what a dry run is": (request_writes, "is_dry_run", lambda _call: True, ("PUT", "api/v1/namespaces/a/configmaps/x", "")),
-    "where it stands": (request_writes, "canonical", _same, ("DELETE", "api/v1/namespaces/a/pods/p", "dryRun=All")),
-    "what it is called": (request_writes, "canonical", _same, ("PATCH", "api/v1/namespaces/a/configmaps/x", "dryRun=all")),
     "who knows it": (
         attempt.DryRuns, "check_supported", lambda *_: None, ("PATCH", f"apis/{recorder.DEAF}/v1/namespaces/a/things/t", "")
     ),

@@ -17,7 +17,7 @@ import msgspec
 
 from kubescript.broker import operation
 from kubescript.changes import needs, plan, pods, scripts
-from kubescript.kube import documents, field_paths
+from kubescript.kube import documents
 from kubescript.wire import inspection
 from kubescript_sandbox import runs
 
@@ -40,12 +40,6 @@ _MAX_AFFECTED: Final = 500
 """The maximum number of effects of one step that are compared."""
 _MAX_UIDS: Final = 1_000
 _MAX_UID: Final = 36
-_MAX_ROWS: Final = 200
-"""How many rows of one step the script is told."""
-_MAX_VALUE: Final = 500
-"""How many characters of one value the script is told."""
-_DECISIVE: Final = ("metadata.labels", "metadata.finalizers", "metadata.ownerReferences", "spec")
-"""The fields whose changes can have effects on other objects."""
 _POLICIES: Final = frozenset({"orphanDependents", "propagationPolicy"})
 """The options of a deletion that say what becomes of the dependents."""
 _ORPHANS_BY_DEFAULT: Final = frozenset({("", "replicationcontrollers"), ("batch", "jobs")})
@@ -139,12 +133,10 @@ def _has_effects(step: plan.Step) -> bool:
 def _describe(step: plan.Step) -> dict[str, Any]:
     """Returns a step as the script needs it."""
     change: dict[str, Any] = {field: getattr(step, field) for field in _FIELDS}
-    rows = [row for row in step.rows if not row.by_server and _is_decisive(row.path)]
     change |= {field: list(getattr(step, field)) for field in _IMAGES}
     change |= {field: _without_references(getattr(step, field)) for field in _PODS}
     change["uid"] = step.precondition.uid if step.precondition is not None else ""
     change["orphans"] = _orphans(step)
-    change["rows"] = [[row.path, _cut(row.old), _cut(row.new)] for row in rows[:_MAX_ROWS]]
     return change
 
 
@@ -167,15 +159,6 @@ def _orphans(step: plan.Step) -> bool:
     if step.orphans is not None:
         return step.orphans
     return (step.group, step.resource) in _ORPHANS_BY_DEFAULT
-
-
-def _is_decisive(path: str) -> bool:
-    """Says whether a change of this field can have effects on other objects."""
-    return any(field_paths.covers(field, path) for field in _DECISIVE)
-
-
-def _cut(value: str | None) -> str | None:
-    return value if value is None else value[:_MAX_VALUE]
 
 
 def _add(step: plan.Step, found: _Looked) -> plan.Step:

@@ -147,7 +147,7 @@ def target(name: str, namespace: str = "shop") -> dict[str, Any]:
     version = "v2" if group == "autoscaling" else "v1"
     change: dict[str, Any] = {"group": group, "version": version, "resource": plural}
     change |= {"namespace": namespace, "name": own}
-    change |= {"subresource": "", "uid": "", "verb": "delete", "kind": "", "orphans": False, "rows": []}
+    change |= {"subresource": "", "uid": "", "verb": "delete", "kind": "", "orphans": False}
     return change | {"pods": None, "new_pods": None, "images": [], "new_images": []}
 
 

@@ -23,9 +23,8 @@ def plan_effects(k8s: client.K8s, changes: Sequence[Json]) -> list[Json]:
     `affected`, the effects that are compared when the plan is applied, as dicts of what, count and uids.
 
     A change is a dict of group, version, resource, subresource, namespace, name, kind and verb, with `uid` (of the
-    object before; empty for a creation), `orphans` (whether a deletion spares the dependents), `rows` (path, old and
-    new value, masked, of fields that may affect other objects), `pods` and `new_pods` (`inspection.Pods` before and
-    after, or None), `images` (before) and `new_images`.
+    object before; empty for a creation), `orphans` (whether a deletion spares the dependents), `pods` and `new_pods`
+    (`inspection.Pods` before and after, or None), `images` (before) and `new_images`.
     """
     reports = [impact_report.Report() for _ in changes]
     by_namespace: defaultdict[str, list[tuple[removals.Removal, impact_report.Report]]] = defaultdict(list)

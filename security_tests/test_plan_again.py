@@ -159,6 +159,7 @@ def test_a_claim_does_not_go_in_the_place_of_another(writer: Writer, plans: plan
     script = "k8s.delete('configmaps/release', namespace=NAMESPACE)\n1"
     shown = plans.of(script)
     assert "takes persistentvolumeclaims scratch-cache with it" in shown.steps[0].effects
+    assert [each.message for each in shown.critical] == ["takes persistentvolumeclaims with it, and their data"]
     core.patch_namespaced_persistent_volume_claim("scratch-cache", NAMESPACE, {"metadata": {"ownerReferences": None}})
     writer.create(claim("orders-database"))
     ended = plans.apply(shown)
@@ -193,3 +194,70 @@ def test_a_warning_of_the_api_server_that_was_not_shown_stops_a_plan(plans: plan
         assert again.steps[0].warnings and plans.apply(again).state == "applied"
     finally:
         core.patch_namespace(NAMESPACE, {"metadata": {"labels": {"pod-security.kubernetes.io/warn": None}}})
+
+
+def test_endpoints_that_have_become_fewer_stop_a_scaling(writer: Writer, plans: planned.Plans, api: Any) -> None:
+    """Others of the same Service are gone, so that it leaves less than was shown; or more are there, and it does not."""
+    core: Any = client.CoreV1Api(api)
+    made: list[Object] = [app_objects.workload(NAMESPACE, "Deployment", "few", replicas=2)]
+    made += [app_objects.pod(NAMESPACE, f"few-{number}", "few") for number in range(2)]
+    for each in made:
+        each["metadata"]["labels"] = {"shop": "open", "app": "few"}
+    made[0]["spec"]["template"]["metadata"]["labels"]["shop"] = "open"
+    made[0]["spec"]["selector"] = {"matchLabels": {"app": "few"}}
+    service = app_objects.service(NAMESPACE, "shop", "few")
+    service["spec"]["selector"] = {"shop": "open"}
+    other = app_objects.pod(NAMESPACE, "other", "other")
+    other["metadata"]["labels"]["shop"] = "open"
+    for each in (*made, service, other):
+        writer.create(each)
+    script = "k8s.scale('deployments/few', 1, namespace=NAMESPACE)\n1"
+    shown = plans.of(script)
+    assert "endpoints of services/shop: 3 → 2" in shown.steps[0].effects
+    core.delete_namespaced_pod("other", NAMESPACE, grace_period_seconds=0)
+    ended = plans.apply(shown)
+    assert ended.state == "stopped" and "endpoints of services/shop: 2 → 1" in ended.text, ended.text
+    again = plans.of(script)
+    writer.create(other)
+    assert plans.apply(again).state == "applied"
+
+
+def test_what_acts_on_a_scaling_stops_it_when_it_appears(writer: Writer, plans: planned.Plans) -> None:
+    """An autoscaler that goes on from it, and a budget that it leaves without room. A plan may make one itself."""
+    writer.create(app_objects.workload(NAMESPACE, "Deployment", "scaled", replicas=5))
+    script = "k8s.scale('deployments/scaled', 3, namespace=NAMESPACE)\n1"
+    shown = plans.of(script)
+    for made in (app_objects.scaler(NAMESPACE, "scaled"), app_objects.budget(NAMESPACE, "scaled")):
+        if made["kind"] == "PodDisruptionBudget":
+            made["spec"]["minAvailable"] = 3
+        writer.create(made)
+        ended = plans.apply(shown)
+        assert ended.state == "stopped", ended.text
+        assert "may change this (1)" in ended.text or "then allows no eviction (1)" in ended.text, ended.text
+        shown = plans.of(script)
+    assert plans.apply(shown).state == "applied"
+
+
+def test_a_scaling_that_deletes_claims_by_now_is_not_sent(writer: Writer, plans: planned.Plans, api: Any) -> None:
+    """The StatefulSet's policy is another one by then. The new plan says that data is lost, also where it changes the
+    policy itself."""
+    storage = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
+    claims = [{"metadata": {"name": "data"}, "spec": storage}]
+    writer.create(app_objects.workload(NAMESPACE, "StatefulSet", "db", volumeClaimTemplates=claims))
+    scale = "k8s.scale('statefulsets/db', 1, namespace=NAMESPACE)\n1"
+    policy = {"spec": {"persistentVolumeClaimRetentionPolicy": {"whenScaled": "Delete"}}}
+    lost = "deletes the claims of 2 pods (persistentVolumeClaimRetentionPolicy.whenScaled), and their data"
+    shown = plans.of(scale)
+    assert not shown.critical
+    both = plans.of(f"k8s.appsV1().patch_namespaced_stateful_set('db', NAMESPACE, {policy!r})\n{scale}")
+    assert [each.message for each in both.critical] == [lost]
+    apps: Any = client.AppsV1Api(api)
+    apps.patch_namespaced_stateful_set("db", NAMESPACE, policy)
+    ended = plans.apply(shown)
+    assert ended.state == "stopped" and f"critical writes.claims: {lost}" in ended.text, ended.text
+    renamed = "k8s.appsV1().patch_namespaced_stateful_set('db', NAMESPACE, {'spec': {'ordinals': {'start': 2}}})\n1"
+    (step,) = plans.of(renamed).steps
+    assert {"starts 2 pods: 3 → 3", "stops 2 pods: 3 → 3"} <= set(step.effects)
+    assert [each.message for each in step.findings if each.level == "critical"] == [lost]
+    again = plans.of(scale)
+    assert [each.message for each in again.critical] == [lost] and plans.apply(again).state == "applied"

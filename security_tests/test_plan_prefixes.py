@@ -35,6 +35,7 @@ JOB: Final[Object] = {
     "spec": {"parallelism": 5, "completions": 50, "template": {
         "spec": {"restartPolicy": "Never", "containers": [{"name": "c", "image": "web:1"}]},
     }},
+    "status": {"startTime": "2026-01-01T00:00:00Z"},
 }  # fmt: skip
 EXTERNAL: Final[Object] = {
     "apiVersion": "v1", "kind": "Service", "metadata": {"name": "outside", "namespace": NAMESPACE},
@@ -144,12 +145,30 @@ def test_pods_that_a_daemon_set_leaves_are_told(plans: planned.Plans) -> None:
 
 
 def test_what_is_made_paused_starts_nothing(plans: planned.Plans) -> None:
-    """Neither a Deployment nor a Job, whose pods end when it is suspended."""
+    """A paused Deployment makes no pods."""
     made = app_objects.workload(NAMESPACE, "Deployment", "new", paused=True)
     (step,) = plans.steps(create("appsV1", made))
     assert step.effects == ("starts no pods while it is paused",)
-    (stopped,) = plans.steps(patch("batchV1", "job", "job", {"suspend": True}))
-    assert stopped.effects == ("stops 5 pods: 5 → 0",)
+
+
+AGED: Final = "stops all pods of the Job when it is as old as that (activeDeadlineSeconds)"
+ENDS: Final[dict[str, tuple[Object, tuple[str, ...]]]] = {
+    "suspended": ({"suspend": True}, ("stops 5 pods: 5 → 0",)),
+    "without parallel pods": ({"parallelism": 0}, ("stops 5 pods: 5 → 0",)),
+    "a deadline that has passed": ({"activeDeadlineSeconds": 1}, ("stops 5 pods: 5 → 0", AGED)),
+    "a deadline": ({"activeDeadlineSeconds": 2_000_000_000}, (AGED,)),
+    "a lifetime": (
+        {"ttlSecondsAfterFinished": 0},
+        ("deletes the Job and its pods that long after its end (ttlSecondsAfterFinished)",),
+    ),
+}
+
+
+@pytest.mark.parametrize(("spec", "told"), ENDS.values(), ids=ENDS)
+def test_the_end_of_a_jobs_pods_is_told(spec: Object, told: tuple[str, ...], plans: planned.Plans) -> None:
+    """Now or later, whichever field it is."""
+    (step,) = plans.steps(patch("batchV1", "job", "job", spec))
+    assert step.effects == told
 
 
 def relabel(pod: str, labels: dict[str, str]) -> str:

@@ -16,7 +16,7 @@ from typing import Any, Final, Literal
 import msgspec
 
 from kubescript.broker import operation
-from kubescript.changes import needs, plan, pods, scripts
+from kubescript.changes import claims, needs, plan, pods, scripts
 from kubescript.kube import documents
 from kubescript.wire import inspection
 from kubescript_sandbox import runs
@@ -31,7 +31,7 @@ Review = Callable[[Sequence[plan.Step]], Sequence[tuple[plan.Finding, ...]]]
 
 _UNKNOWN: Final = "writes.effects"
 """The rule of the finding that effects could not be found out."""
-_RULES: Final = frozenset({"writes.endpoints", "writes.new_registry", "writes.undone", "writes.used"})
+_RULES: Final = frozenset({claims.RULE, "writes.endpoints", "writes.new_registry", "writes.undone", "writes.used"})
 """The rules that the script may report."""
 _MAX_LINES: Final = 30
 """The maximum number of lines, and of findings, for one step."""
@@ -95,8 +95,8 @@ class Assessor:
     def judge(self, steps: Sequence[plan.Step]) -> tuple[plan.Step, ...]:
         """Returns the steps with the findings of the rules added. Calls no cluster."""
         judged = []
-        for step, found in zip(steps, self.review(steps), strict=True):
-            judged.append(msgspec.structs.replace(step, findings=step.findings + found))
+        for step, found, lost in zip(steps, self.review(steps), claims.judge(steps), strict=True):
+            judged.append(msgspec.structs.replace(step, findings=step.findings + found + lost))
         return tuple(judged)
 
     def look(self, steps: Sequence[plan.Step], operation: operation.Operation) -> tuple[plan.Step, ...]:
@@ -196,7 +196,7 @@ def _clean(found: _Effects, clean: Callable[[str], str]) -> _Looked:
     for each in found.affected[:_MAX_AFFECTED]:
         what = clean(_shorten(each.what))
         uids = tuple(uid[:_MAX_UID] for uid in each.uids[:_MAX_UIDS])
-        affected.append(plan.Affected(what, each.count, uids))
+        affected.append(plan.Affected(what, each.count, uids, each.left))
     return _Looked(findings, lines, tuple(affected))
 
 

@@ -64,6 +64,8 @@ class Affected(msgspec.Struct, frozen=True):
     """The number of the objects."""
     uids: tuple[str, ...] = ()
     """The objects, except those of a controller, which come and go by themselves."""
+    left: int | None = None
+    """How many objects are left, of an effect that takes `count` of them, where fewer are worse; otherwise None."""
 
 
 class Step(msgspec.Struct, frozen=True):

@@ -22,6 +22,11 @@ _LATER: Final = {"cronjobs": "runs"}
 _STRATEGIES: Final = ("spec.paused", "spec.strategy", "spec.updateStrategy")
 """The fields that say how pods are replaced."""
 _GOES_ON: Final = "replaces the pods that still have an earlier template"
+_ENDS: Final = {
+    "spec.activeDeadlineSeconds": "stops all pods of the Job when it is as old as that (activeDeadlineSeconds)",
+    "spec.ttlSecondsAfterFinished": "deletes the Job and its pods that long after its end (ttlSecondsAfterFinished)",
+}
+"""Fields of a Job that end its pods later, and how."""
 _NONE: Final = frozenset({"endpoints", "endpointslices", "pods", "services"})
 """Kinds whose changes replace no pods, which is not worth saying."""
 
@@ -117,7 +122,11 @@ def _describe(
     if step.precondition is None:
         return list(_describe_creation(step, after))
     before = before or after
-    lines = [*_describe_template(step, before, after, is_rolling=is_rolling), *_describe_count(step, before, after)]
+    lines = [
+        *_describe_template(step, before, after, is_rolling=is_rolling),
+        *_describe_count(step, before, after),
+        *_describe_end(step),
+    ]
     return lines or ["no pod is replaced"]
 
 
@@ -146,10 +155,18 @@ def _describe_count(step: plan.Step, before: inspection.Pods, after: inspection.
     # The nodes decide how many pods a DaemonSet has.
     if before.count is None or after.count is None or step.resource == "daemonsets":
         return
-    if after.count > before.count:
-        yield f"starts {_pods(after.count - before.count)}: {before.count} → {after.count}"
-    elif after.count < before.count:
-        yield f"stops {_pods(before.count - after.count)}: {before.count} → {after.count}"
+    kept = pods.count_kept(before, after)
+    if after.count > kept:
+        yield f"starts {_pods(after.count - kept)}: {before.count} → {after.count}"
+    if before.count > kept:
+        yield f"stops {_pods(before.count - kept)}: {before.count} → {after.count}"
+
+
+def _describe_end(step: plan.Step) -> Iterator[str]:
+    """Yields what ends the pods of a Job later."""
+    for row in step.rows:
+        if step.resource == "jobs" and row.new is not None and row.path in _ENDS:
+            yield _ENDS[row.path]
 
 
 def _describe_replacement(step: plan.Step, after: inspection.Pods) -> str:

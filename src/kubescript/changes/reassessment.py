@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Final
 
 import msgspec
@@ -76,7 +76,9 @@ class Reassessment:
         """Looks at the whole plan, before anything of it is sent. Raises PlanError if a step now has effects, or
         findings on these, that were not shown. Raises KubescriptError if the cluster cannot be looked at."""
         self._looked = time.monotonic()
-        self._look(range(len(self._shown)))
+        found = self._assessor.look(self._now, self._operation)
+        for shown, now in zip(self._shown, found, strict=True):
+            _check(shown, now)
 
     def begin(self, index: int) -> None:
         """Notes which step is tried and sent next. Those before it are done."""
@@ -91,12 +93,16 @@ class Reassessment:
             if age > _OLD_S:
                 self._look_at_rest()
         elif index or age > _FRESH_S:
-            self._look([each for each in range(index, len(self._shown)) if self._shown[each].removes])
+            self._look_at_deletions(index)
 
-    def _look(self, indexes: Sequence[int]) -> None:
+    def _look_at_deletions(self, first: int) -> None:
+        """Looks at the remaining deletions alone."""
+        indexes = [index for index in range(first, len(self._shown)) if self._shown[index].removes]
         found = self._assessor.look([self._now[index] for index in indexes], self._operation)
         for index, now in zip(indexes, found, strict=True):
-            _check(self._shown[index], now)
+            # What is left of something also depends on the changes.
+            affected = tuple(each for each in now.affected if each.left is None)
+            _check(self._shown[index], msgspec.structs.replace(now, affected=affected))
 
     def _look_at_rest(self) -> None:
         """Looks at the remaining changes when others are done. Deletions are looked at right before they are sent."""
@@ -107,7 +113,9 @@ class Reassessment:
         for index, now in zip(indexes, found, strict=True):
             if index >= self._next and not now.removes:
                 findings = tuple(finding for finding in now.findings if finding.rule not in _OWN)
-                _check(self._shown[index], msgspec.structs.replace(now, findings=findings))
+                # The plan itself may have made an autoscaler or a budget.
+                affected = tuple(each for each in now.affected if each.left is not None)
+                _check(self._shown[index], msgspec.structs.replace(now, findings=findings, affected=affected))
 
     def _check_replacement(self, index: int, now: plan.Step) -> None:
         """Raises PlanError if a step replaces pods in another way than was shown."""
@@ -160,7 +168,11 @@ def _list_new_effects(shown: plan.Step, now: plan.Step) -> Iterator[str]:
     before = {each.what: each for each in shown.affected}
     for each in now.affected:
         known = before.get(each.what)
-        if known is None:
+        if each.left is not None:
+            # More may be taken than was shown, if more are there and as many are left.
+            if each.count and (known is None or known.left is None or each.left < known.left):
+                yield f"{each.what}: {each.left + each.count} → {each.left}"
+        elif known is None:
             yield f"{each.what} ({each.count})"
         elif each.count > known.count:
             yield f"{each.what} ({each.count}, and {known.count} were shown)"

@@ -6,6 +6,7 @@ types are ignored, and every number is bounded.
 
 from __future__ import annotations
 
+import datetime
 import hashlib
 import re
 from collections.abc import Callable
@@ -13,7 +14,7 @@ from typing import Any, Final
 
 import msgspec
 
-from kubescript.kube import documents, pod_references, selectors
+from kubescript.kube import documents, pod_references, selectors, times
 from kubescript.wire import inspection
 
 __all__ = ["TooManyError", "of"]
@@ -28,6 +29,8 @@ _PLACEMENT: Final = ("affinity", "nodeName", "nodeSelector", "tolerations")
 """The fields of a template that decide on which nodes its pods are."""
 _SERVICE: Final = "kubernetes.io/service-name"
 """The label of an EndpointSlice that names its Service."""
+_MAX_TIME: Final = 40
+"""The maximum number of characters of a time."""
 _PERCENT: Final = re.compile(r"([0-9]{1,3})%")
 
 
@@ -78,12 +81,15 @@ def _stateful_set(document: dict[str, Any]) -> inspection.Pods:
     first = _count(documents.mapping(spec, "ordinals"), "start", 0)
     # Pods below the partition keep the old template.
     kept = min(max(0, _count(rolling, "partition", 0) - first), count)
+    retention = documents.mapping(spec, "persistentVolumeClaimRetentionPolicy")
     return _workload(
         document,
         count=count,
         replaced=count - kept,
         unavailable=max(1, _share(rolling.get("maxUnavailable", 1), count, up=True)),
         strategy="OnDelete" if strategy.get("type") == "OnDelete" else "RollingUpdate",
+        first=first,
+        deletes_claims=retention.get("whenScaled") == "Delete" and bool(_list(spec, "volumeClaimTemplates")),
     )
 
 
@@ -124,11 +130,22 @@ def _cron_job(document: dict[str, Any]) -> inspection.Pods:
 def _job(document: dict[str, Any]) -> inspection.Pods:
     spec, status = documents.mapping(document, "spec"), documents.mapping(document, "status")
     is_over = documents.has_condition(status, "Complete") or documents.has_condition(status, "Failed")
-    if is_over or spec.get("suspend") is True:
+    if is_over or spec.get("suspend") is True or _is_late(spec, status):
         return _workload(document, count=0)
     most = _count(spec, "parallelism", 1)
     left = _count(spec, "completions", most) - _count(status, "succeeded", 0)
     return _workload(document, count=min(most, max(0, left)))
+
+
+def _is_late(spec: dict[str, Any], status: dict[str, Any]) -> bool:
+    """Says whether a Job has passed its deadline, or its limit of failures, so that its pods are stopped."""
+    if _count(status, "failed", 0) > _count(spec, "backoffLimit", _MAX_COUNT):
+        return True
+    started = times.parse(str(status.get("startTime"))[:_MAX_TIME])
+    if started is None or "activeDeadlineSeconds" not in spec:
+        return False
+    age = datetime.datetime.now(datetime.UTC) - started
+    return age.total_seconds() >= documents.number(spec, "activeDeadlineSeconds")
 
 
 def _pod(document: dict[str, Any]) -> inspection.Pods:
@@ -168,6 +185,8 @@ def _workload(
     strategy: inspection.Strategy = "",
     paused: bool = False,
     placement: str = "",
+    first: int = 0,
+    deletes_claims: bool = False,
 ) -> inspection.Pods:
     spec = documents.mapping(document, "spec")
     template = documents.mapping(spec, "template")
@@ -181,6 +200,8 @@ def _workload(
         strategy=strategy,
         paused=paused,
         placement=placement,
+        first=first,
+        deletes_claims=deletes_claims,
     )
 
 

@@ -176,6 +176,10 @@ class Pods(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_field
     """Whether no pod is replaced for now."""
     placement: str = ""
     """A digest of what decides on which nodes the pods of a DaemonSet are."""
+    first: int = 0
+    """The number of the first pod of a StatefulSet."""
+    deletes_claims: bool = False
+    """Whether the claims of pods that it stops are deleted."""
 
 
 class Facts(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):

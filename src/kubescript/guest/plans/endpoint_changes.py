@@ -160,6 +160,7 @@ def _tell(one: impact_report.Report, change: changed.Change, name: str, before: 
     text = f"{_write_endpoints(name)}: {before.wanted} → {after.wanted}"
     if before.wanted != after.wanted or change.is_service:
         one.tell(text)
+    one.leave(_write_endpoints(name), max(0, before.wanted - after.wanted), after.wanted)
     # Attack: a Service that no longer selects pods, such as one of type ExternalName, has no endpoints either.
     if before.ready and not after.ready:
         until = " until new pods are ready" if after.wanted else ""

@@ -36,6 +36,10 @@ class Report:
         known["count"] += count
         known["uids"] = sorted({*known["uids"], *uids})
 
+    def leave(self, what: str, taken: int, left: int) -> None:
+        """Adds, for a second look, that an effect takes so many objects and leaves so many, where fewer are worse."""
+        self._affected[what] = {"what": what, "count": taken, "left": left}
+
     def find(self, rule: str, level: str, message: str, about: str = "") -> None:
         """Adds a finding. Its message must be the same for the same finding at any time, without counts and ages; or
         `about` is, which then identifies it."""

@@ -23,6 +23,7 @@ __all__ = ["Removal", "list_lasting", "report", "tell_gaps", "tell_object", "tel
 Json = dict[str, Any]
 _COLLECTED: Final = frozenset({"foregroundDeletion", "orphan"})
 """Finalizers with which the garbage collector itself carries out a deletion."""
+_CLAIMS: Final = "writes.claims"
 _MAX_NAMES: Final = 5
 """How many names one line lists."""
 _MAX_GAPS: Final = 8
@@ -106,6 +107,13 @@ def tell_taken(one: impact_report.Report, taken: Iterable[inventory.Found]) -> N
     for kind, objects in _by_kind(taken).items():
         line = f"takes {_write_count(kind, objects)} with it"
         one.affect(line, f"takes {kind}", len(objects), list_lasting(objects))
+        if kind == "persistentvolumeclaims" and not all(map(_is_ephemeral, objects)):
+            one.find(_CLAIMS, "critical", "takes persistentvolumeclaims with it, and their data")
+
+
+def _is_ephemeral(claim: inventory.Found) -> bool:
+    """Says whether a claim is a pod's own, which ends with the pod in any case."""
+    return any(owner.is_controller and owner.kind == ("", "Pod") for owner in claim.owners)
 
 
 def _note_pods(one: impact_report.Report, gone: Iterable[inventory.Found]) -> None:

@@ -49,11 +49,13 @@ def report(k8s: client.K8s, given: Sequence[Json], reports: Sequence[impact_repo
 def _report_scaling(look: reads.Reads, change: changed.Change, one: impact_report.Report) -> None:
     try:
         for line in scaling.describe(look, change):
-            one.tell(line)
+            # The numbers behind the colon may change by themselves.
+            one.affect(line, line.partition(":")[0], 1)
         for text in scaling.undo(look, change):
             one.find("writes.undone", "warning", text)
     except exceptions.ApiException as error:
-        one.tell(f"what scales it could not be read: {cells.line(subject.reason(error))}")
+        unknown = "what scales it could not be read"
+        one.affect(f"{unknown}: {cells.line(subject.reason(error))}", unknown, 1)
 
 
 def _report_registries(look: reads.Reads, change: changed.Change, one: impact_report.Report) -> None:

@@ -176,6 +176,11 @@ def relabel(pod: str, labels: dict[str, str]) -> str:
     return f"k8s.coreV1().patch_namespaced_pod({pod!r}, NAMESPACE, {{'metadata': {{'labels': {labels!r}}}}})\n1\n"
 
 
+def relist(change: Object) -> str:
+    """A script that changes a list of endpoints."""
+    return f"k8s.discoveryV1().patch_namespaced_endpoint_slice('outside-1', NAMESPACE, {change!r})\n1\n"
+
+
 AWAY: Final = patch("coreV1", "service", "web", {"selector": {"app": "web", "tier": "x"}})
 NOTE: Final = "k8s.coreV1().create_namespaced_config_map(NAMESPACE, {'metadata': {'name': 'note'}})\n"
 OUTAGES: Final = {
@@ -204,8 +209,12 @@ OUTAGES: Final = {
         "k8s.delete('endpointslices.discovery.k8s.io/outside-1', namespace=NAMESPACE)\n1",
         [["no endpoint is left: endpoints of services/outside: 1 → 0"]],
     ),
+    "a list of endpoints that another Service gets": (
+        relist({"metadata": {"labels": {"kubernetes.io/service-name": "other"}}}),
+        [["no endpoint is left: endpoints of services/outside: 1 → 0"]],
+    ),
     "a list of endpoints that is emptied": (
-        "k8s.discoveryV1().patch_namespaced_endpoint_slice('outside-1', NAMESPACE, {'endpoints': []})\n1",
+        relist({"endpoints": []}),
         [["no endpoint is left: endpoints of services/outside: 1 → 0"]],
     ),
 }  # fmt: skip

@@ -104,9 +104,8 @@ class Change(NamedTuple):
             return self.is_service or self.is_workload or self.lists_endpoints
         if self.is_service:
             return (before.selector, before.takes_unready) != (after.selector, after.takes_unready)
-        if self.is_workload and before.labels != after.labels:
-            return True
-        return (self.is_workload or self.lists_endpoints) and self.counts[0] != self.counts[1]
+        is_other = before.labels != after.labels or self.counts[0] != self.counts[1]
+        return is_other and (self.is_workload or self.lists_endpoints)
 
     @property
     def counts(self) -> tuple[int, int]:

@@ -180,7 +180,7 @@ def _concerns(change: changed.Change, service: endpoints.Service) -> bool:
     if not change.moves or change.is_service:
         return False
     if change.lists_endpoints:
-        return not service.selector and endpoint_counts.service_of(change) == service.name
+        return not service.selector and endpoint_counts.lists_for(change, service.name)
     # Which pods are listed for a Service without a selector is not known yet.
     if not service.selector:
         return bool(change.gone)

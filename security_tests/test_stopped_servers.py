@@ -256,7 +256,7 @@ def test_a_server_that_was_stopped_sends_nothing_more(at: str, place: Place, att
 def test_what_lands_at_the_last_moment_is_recorded_as_done(write: str, place: Place) -> None:
     """The stopped server's request arrives when the next one has looked for it, and just before that one's own."""
     case = place.approved(write)
-    place.servers.stop(case.plan, "bytes 1")
+    place.servers.stop(case.plan, "held 1")
     first = case.record().steps[0].audit_id
     with place.before_a_send(lambda: place.servers.resume(case.plan)):
         ended = place.planning.approvals.apply(case.plan, lambda _done, _count, _text: None)

@@ -48,6 +48,7 @@ def plant(reached: Reached) -> None:
     """Has each point tell its name. Whoever dies there has done all that comes before it, and nothing that comes after
     it. Reads are no points: they have no effect."""
     store.Store.add = _then(store.Store.add, reached, "add")  # type: ignore[method-assign]
+    store.Store.holds = _then(store.Store.holds, reached, "held")  # type: ignore[method-assign]
     for owner, name in ((store.Store, "claim"), (store.Store, "mark"), (store.Store, "finish")):
         setattr(owner, name, _first(getattr(owner, name), reached, name))
     recorder.Recorder.record_application = _first(recorder.Recorder.record_application, reached, "applied")  # type: ignore[method-assign]
@@ -56,7 +57,8 @@ def plant(reached: Reached) -> None:
 
 def _plant_in_requests(reached: Reached) -> None:
     """`try`: before a dry run. `send`, `answer`: before a write is sent, and once it is, before its answer is read.
-    `bytes`: before each part of a write goes out, once there is a connection."""
+    `bytes`: before each part of a write goes out, once there is a connection; then, for the first one, `held`: the
+    store has said that the plan is still this server's."""
     sending = threading.local()
     perform, get_response = live.Live.perform, connection.HTTPConnection.getresponse
     check_sending = connections.Exchange.check_sending
@@ -92,8 +94,9 @@ def _first(original: Callable[..., Any], reached: Reached, name: str) -> Callabl
 
 def _then(original: Callable[..., Any], reached: Reached, name: str) -> Callable[..., Any]:
     def watched(*arguments: Any) -> Any:
-        original(*arguments)
+        result = original(*arguments)
         reached(name)
+        return result
 
     return watched
 
@@ -291,10 +294,10 @@ def _live(parts: app.Application, audit: Path, order: _Order, writer: int, scrip
             seen[name] += 1
             if f"{name} {seen[name]}" == order.stops_at:
                 os.kill(os.getpid(), signal.SIGSTOP)
-            if name == "bytes":  # who dies here has the same behind it as at `send`
+            if name in {"bytes", "held"}:  # who dies here has the same behind it as at `send`
                 return
             os.write(writer, f"{name} ".encode())
-            if seen.total() - seen["bytes"] == order.dies_at:
+            if seen.total() - seen["bytes"] - seen["held"] == order.dies_at:
                 die()
 
         def run(script: str, _operation: operation.Operation) -> tuple[runs.Outcome, Callable[[str], str]]:

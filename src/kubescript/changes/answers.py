@@ -28,11 +28,11 @@ _WARNING: Final = re.compile(r'\b\d{3} [^ ",]{1,200} "((?:[^"\\]|\\.)*)"')
 
 
 def find_message(text: str) -> str:
-    """Returns the message in an API server's error."""
+    """Returns the message in an API server's error as one line."""
     found = _MESSAGE.search(text)
-    if found is None:
-        return text[:600]
-    return found[1].replace('\\"', '"')
+    message = text[:600] if found is None else found[1].replace('\\"', '"')
+    # Attack: a later line of the answer forges the end of a plan at a terminal.
+    return sanitizing.printable(message.strip())
 
 
 def find_warnings(response: types.Response) -> list[str]:

@@ -81,17 +81,17 @@ class Applier:
         again = reassessment.Reassessment(taken.plan, target.assessor, own)
         reached = progress.Progress(self._plans, owner, taken)
         begun = work.Work(reached, own, again)
-        begun.find_out(target.writer)
+        try:
+            begun.find_out(target.writer)
+        except errors.KubescriptError as error:
+            raise _lose(error, reached) from None
         try:
             _check_policy(target, found.plan)
             _check_time(found.plan)
             begun.run(target.writer, report)
         except errors.KubescriptError as error:
             if error.code in work.LOST or self._is_closing():
-                text = f"{error.message}; {reached.story()}"
-                if error.code == "cluster.late":
-                    text += "; a server goes on with it in a minute, and so does `kubescript approve`"
-                raise errors.PlanLost(text, code=error.code, remedy=error.remedy) from None
+                raise _lose(error, reached) from None
             return reached.end("stopped", f"{error.code}: {error.message}; {reached.story()}", on_end)
         return reached.end("applied", reached.story(), on_end)
 
@@ -113,6 +113,15 @@ class Applier:
                 "this plan is applied as its author, so only the author's own client can approve it", code="plan.policy"
             )
         return target
+
+
+def _lose(error: errors.KubescriptError, reached: progress.Progress) -> errors.PlanLost:
+    """Returns the error of an application that this server cannot go on with."""
+    text = f"{error.message}; {reached.story()}"
+    # Otherwise another server has the plan already, and the message says so.
+    if error.code != "plan.decided":
+        text += "; a server goes on with it in a minute, and so does `kubescript approve`"
+    return errors.PlanLost(text, code=error.code, remedy=error.remedy)
 
 
 def _check_policy(target: Target, approved: plan.Plan) -> None:

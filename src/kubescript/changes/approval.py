@@ -40,7 +40,7 @@ class Ledger(planner.Audit, Protocol):
         """Records how an application ended. Raises AuditError."""
 
     def application(self, planned: plan.Plan, user: str) -> records.Journal:
-        """Returns the journal of the calls that apply a plan, on behalf of a user if there are several."""
+        """Returns the journal of the calls for a plan, with the user who makes them, if that is known."""
 
 
 class Approvals:
@@ -51,10 +51,10 @@ class Approvals:
         plans: Callable[[], store.Store],
         applier: Callable[[], application.Applier],
         ledger: Ledger | None,
-        user: str = "",
+        sent_as: str = "",
     ) -> None:
-        """`user` is the authenticated approver, if any."""
-        self._user = user
+        """`sent_as` is the user with whose identity plans are applied, if that is not the server's own."""
+        self._sent_as = sent_as
         self._plans = plans
         self._applier = applier
         self._ledger = ledger
@@ -96,7 +96,7 @@ class Approvals:
         journal = records.NOWHERE
         on_end: progress.End = _record_nowhere
         if self._ledger is not None:
-            journal = self._ledger.application(planned, self._user)
+            journal = self._ledger.application(planned, self._sent_as)
             on_end = self._ledger.record_application
         applier = self._applier()
         return applier.apply(plan_id, journal, report, on_end)

@@ -83,7 +83,9 @@ class Planning:
             audit=ledger,
             flags=flags,
         )
-        self.approvals = approval.Approvals(kept.store, self._applier, ledger, self._user)
+        # Attack: one caller's server goes on with another one's plan, and the record says that the first one sent it.
+        sent_as = "" if self._acts_for is None else self._user
+        self.approvals = approval.Approvals(kept.store, self._applier, ledger, sent_as)
 
     def store(self) -> store.Store:
         """Returns the store, which is opened when it is first used. Raises PlanError."""

@@ -11,6 +11,7 @@ import msgspec
 from kubescript import errors
 from kubescript.changes import replacement
 from kubescript.changes.store import record
+from kubescript.cluster import timers
 
 if TYPE_CHECKING:
     from kubescript.changes.store import store
@@ -36,6 +37,8 @@ class Progress:
         self._done = list(taken.steps)
         self.taken = taken
         """The plan as it was when it was claimed."""
+        self.marked = timers.uptime()
+        """When the last mark began, on the clock `timers.uptime`."""
 
     def __getitem__(self, index: int) -> record.Application:
         """Returns the state of a step."""
@@ -52,8 +55,16 @@ class Progress:
         # stored.
         if state.state != "sending":
             self._done[index] = state
+        self.marked = timers.uptime()
         self._plans.mark(self._plan.id, self._owner, index, state)
         self._done[index] = state
+
+    def is_lost(self) -> bool:
+        """Says whether another server has the plan by now, or the store does not answer."""
+        try:
+            return not self._plans.holds(self._plan.id, self._owner)
+        except errors.PlanError:
+            return True
 
     def story(self) -> str:
         """Describes how many changes were made."""

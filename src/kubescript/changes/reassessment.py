@@ -7,7 +7,6 @@ become less does not: the plan's own earlier steps remove objects, and others ma
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Iterator
 from typing import Final
 
@@ -16,6 +15,7 @@ import msgspec
 from kubescript import errors
 from kubescript.broker import operation
 from kubescript.changes import attempt, impact, plan, pods
+from kubescript.cluster import timers
 
 __all__ = ["Reassessment"]
 
@@ -75,7 +75,7 @@ class Reassessment:
     def look(self) -> None:
         """Looks at the whole plan, before anything of it is sent. Raises PlanError if a step now has effects, or
         findings on these, that were not shown. Raises KubescriptError if the cluster cannot be looked at."""
-        self._looked = time.monotonic()
+        self._looked = timers.uptime()
         found = self._assessor.look(self._now, self._operation)
         for shown, now in zip(self._shown, found, strict=True):
             _check(shown, now)
@@ -87,7 +87,7 @@ class Reassessment:
     def look_before_sending(self) -> None:
         """Looks again right before the next step is sent, unless the last look is recent enough. Raises like `look`."""
         index = self._next
-        age = time.monotonic() - self._looked
+        age = timers.uptime() - self._looked
         if not self._shown[index].removes:
             # Attack: the plan waits for minutes, or its server dies, and its rest means something else by then.
             if age > _OLD_S:
@@ -106,7 +106,7 @@ class Reassessment:
 
     def _look_at_rest(self) -> None:
         """Looks at the remaining changes when others are done. Deletions are looked at right before they are sent."""
-        self._looked = time.monotonic()
+        self._looked = timers.uptime()
         # The script judges a plan as a whole: the pods of an earlier rollout count as if it were over.
         indexes = [index for index, step in enumerate(self._shown) if index >= self._next or not step.removes]
         found = self._assessor.look([self._now[index] for index in indexes], self._operation)

@@ -46,6 +46,8 @@ LEASE_S: Final = 60.0
 # request is sent within half of the lease, and the API server gives up on it within another third.
 _SEND_S: Final = LEASE_S / 2
 """How many seconds after the start of its mark a request may be sent."""
+_LOOK_S: Final = LEASE_S
+"""How many seconds after its last mark a server may still mark that it sends a request."""
 _ANSWER_S: Final = int(LEASE_S / 3)
 """How many seconds the API server may take for one request."""
 _TRIES: Final = 5
@@ -209,10 +211,11 @@ class Work:
         sending: record.Application,
     ) -> attempt.Sent:
         """Marks a step and sends its request. Raises KubescriptError, when that is marked."""
-        # The mark renews the lease while it is written, so the time begins before that.
-        send_by = timers.uptime() + _SEND_S
+        self._check_lease()
         self._progress.mark(index, sending)
-        bounded = replace(requests.bound(call, _ANSWER_S), send_by=send_by)
+        # The mark renews the lease while it is written, so the time begins before that.
+        send_by = self._progress.marked + _SEND_S
+        bounded = replace(requests.bound(call, _ANSWER_S), send_by=send_by, is_withdrawn=self._progress.is_lost)
         try:
             return cluster.send(bounded, tried, self._operation)
         except errors.AuditError as error:
@@ -225,6 +228,13 @@ class Work:
             state: record.StepState = "not sent" if is_unsent else "unknown"
             self._progress.mark(index, msgspec.structs.replace(sending, state=state, text=error.message))
             raise
+
+    def _check_lease(self) -> None:
+        """Raises ClusterError if the lease has run out since the last mark, although no other server may have taken the
+        plan over."""
+        # Attack: the machine slept here until the plan had expired, or what it affects had changed.
+        if timers.uptime() > self._progress.marked + _LOOK_S:
+            raise errors.ClusterError("this server was stopped, or its machine slept", code="cluster.late")
 
     def _find_refused(
         self, cluster: writer.Writer, index: int, step: plan.Step, sent: attempt.Sent, sending: record.Application

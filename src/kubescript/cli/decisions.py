@@ -208,10 +208,12 @@ def _follow(opened: app.Application, ended: record.Record) -> None:
 
 
 def _describe_end(found: record.Record) -> str:
+    from kubescript.changes.view import plain
+
     if found.state == "pending":
         return "approved; another person must approve it too"
     result = found.text or "nothing was changed"
-    return f"{found.state}: {result}"
+    return plain.line(f"{found.state}: {result}", width())
 
 
 def _tell_undo(opened: app.Application, found: record.Record) -> None:

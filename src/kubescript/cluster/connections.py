@@ -14,6 +14,7 @@ import queue
 import socket
 import threading
 import time
+from collections.abc import Callable
 from typing import Any, Final, Self
 
 from urllib3 import exceptions
@@ -48,12 +49,14 @@ class Exchange:
     It holds at most one socket or name lookup at a time, and the reason for an abort.
     """
 
-    def __init__(self, deadline: float, send_by: float = math.inf) -> None:
-        """`send_by` is when its last byte may be sent, on the clock `timers.uptime`."""
+    def __init__(self, deadline: float, send_by: float = math.inf, is_withdrawn: Callable[[], bool] = bool) -> None:
+        """`send_by` is when its last byte may be sent, on the clock `timers.uptime`; `is_withdrawn` is asked right
+        before the first one."""
         self.deadline = deadline
         self.is_unsent = True
         """Whether no byte of the request has been sent."""
         self._send_by = send_by
+        self._is_withdrawn = is_withdrawn
         self._has_begun = False
         # True when the request was sent on a kept-alive connection, which the server may have closed at that moment.
         self.reused = False
@@ -102,6 +105,9 @@ class Exchange:
         """Notes that bytes of the request are sent now. Raises LateError when that is too late."""
         if not self._has_begun:
             return
+        # Attack: another server took over the plan of this request although by this machine's clock it could not yet.
+        if self.is_unsent and self._is_withdrawn():
+            raise LateError
         # Attack: this process was stopped here, or the machine slept, while another server took over its plan.
         if timers.uptime() > self._send_by:
             raise LateError

@@ -166,7 +166,7 @@ class Live:
         """Performs one exchange that the deadline, the cancellation and `close` can abort."""
         from kubescript.cluster import connections, http  # importing urllib3 must not slow the start
 
-        exchange = connections.Exchange(deadlines.end, call.send_by)
+        exchange = connections.Exchange(deadlines.end, call.send_by, call.is_withdrawn)
         release = self._register(exchange, cancel)
         try:
             with self._abort_without_head(exchange, deadlines):

@@ -58,6 +58,8 @@ class Request:
     """When the answer is no longer needed, on the `time.monotonic` clock."""
     send_by: float = math.inf
     """When the last byte may be sent, on the clock `cluster.timers.uptime`."""
+    is_withdrawn: Callable[[], bool] = field(default=bool, repr=False, compare=False)
+    """A check right before the first byte is sent of whether it must not be sent any more."""
     script: int = 0
     """Distinguishes the calls of one script from those of others."""
     metadata_rule: str = ""

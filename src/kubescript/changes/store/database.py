@@ -155,7 +155,7 @@ def _add_author(connection: sqlalchemy.Connection) -> None:
 def unavailable(where: str, why: str, remedy: str) -> errors.PlanError:
     """Returns an error with a message for the model and a remedy for the operator."""
     return errors.PlanError(
-        "the store of plans cannot be used, so nothing is sent; tell the operator of this server",
+        "the store of plans cannot be used, so nothing more is sent from here; tell the operator of this server",
         code="plan.store",
         remedy=f"plans.store, {where}: {why}; {remedy}",
     )

@@ -187,6 +187,12 @@ class Store:
             until = self._clock() + _PLANS.c.lease_s
             self._lock_plan(connection, plan_id, _is_held(owner), lease_until=until)
 
+    def holds(self, plan_id: str, owner: str) -> bool:
+        """Says whether a plan is still applied by `owner`. Raises PlanError."""
+        query = select(_PLANS.c.id).where(_is(plan_id), _is_held(owner))
+        with self._database.reading() as connection:
+            return connection.execute(query).one_or_none() is not None
+
     def finish(self, plan_id: str, owner: str, state: Literal["applied", "stopped"], text: str) -> None:
         """Ends a plan's application; `text` describes its end for a person. Raises PlanError: plan.unknown, .decided
         when `owner` has lost the plan, .store."""

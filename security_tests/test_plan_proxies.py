@@ -186,6 +186,20 @@ def test_a_refusal_is_one_line_of_what_is_told_of_a_plan(place: Place) -> None:
     assert ended.steps[0].text.isprintable()
 
 
+def test_an_answer_that_is_no_api_server_s_does_not_count(place: Place) -> None:
+    """A proxy whose session has ended answers 200 with its sign-in page, also to a deletion, which has nothing to show."""
+    place.make("signed-out", data={"is": "there"})
+    page = Answer(200, [("Content-Type", "text/html")], b"<html>Sign in</html>")
+    patch = "k8s.coreV1().patch_namespaced_config_map('signed-out', NAMESPACE, {'data': {'is': 'shown'}})\n"
+    for script in (patch, "k8s.coreV1().delete_namespaced_config_map('signed-out', NAMESPACE)\n"):
+        shown = place.plans.of(f"{script}{creation('never')}1")
+        with place.proxy.hooked(lambda asked, forward: page if asked.is_write else forward(asked)):
+            ended = place.plans.apply(shown)
+        assert [each.state for each in ended.steps] == ["unknown", "waiting"] and "0 of 2" in ended.text, ended.text
+    assert place.get("ConfigMap", "signed-out")["data"] == {"is": "there"} and place.get("ConfigMap", "never") == {}
+    assert place.plans.apply(place.plans.of(f"{creation('signed-in')}1")).state == "applied"
+
+
 def test_an_object_of_another_client_is_not_taken_for_the_plan_s_own(place: Place) -> None:
     """It has the plan's field manager, which any reader of the plan's first object knows, and another content. Whether
     the dead server's request was carried out too is then unknown, so nothing is taken back."""

@@ -7,6 +7,7 @@ import math
 import secrets
 import sqlite3
 import time
+import types
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +18,7 @@ import pytest
 from kubernetes import client
 
 from kubescript import errors
-from kubescript.changes import work
+from kubescript.changes import application, work
 from kubescript.changes.store import database, store
 from kubescript.cluster import connections, timers
 from tests.kit import planned
@@ -121,3 +122,34 @@ def test_a_server_that_cannot_use_its_store_does_not_say_that_nothing_is_sent(pl
     told = lost.value.message
     assert "nothing more is sent from here" in told and "1 of 2 changes were made; a server goes on with it" in told
     assert place.plans.resume(made).state == "applied" and "locked" in place.names()
+
+
+def test_what_a_person_has_perhaps_taken_back_is_not_done_again(place: Place) -> None:
+    """The object has another version than at the dead server's note, and has not what the step makes."""
+    place.core.create_namespaced_config_map(NAMESPACE, {"metadata": {"name": "scaled"}, "data": {"size": "2"}})
+    patch = "k8s.coreV1().patch_namespaced_config_map('scaled', NAMESPACE, {'data': {'size': '5'}})\n1"
+    made = place.plans.of(patch)
+    place.plans.begin(made, 0)
+    for size in ("5", "2"):
+        place.core.patch_namespaced_config_map("scaled", NAMESPACE, {"data": {"size": size}})
+    ended = place.plans.resume(made)
+    assert (ended.state, ended.steps[0].state) == ("stopped", "unknown") and "nobody knows" in ended.text, ended.text
+    assert place.core.read_namespaced_config_map("scaled", NAMESPACE).data == {"size": "2"}
+    assert place.plans.apply(place.plans.of(patch)).state == "applied"
+
+
+def test_a_request_that_may_still_arrive_does_not_count_as_not_made(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A proxy has the dead server's request when the next server ends the plan, which has expired. So it is not said
+    that nothing was made, and the next plan is not hindered."""
+    made = place.plans.of(place.creates("late"))
+    place.plans.begin(made, 0)
+    monkeypatch.setattr(application, "time", types.SimpleNamespace(time=lambda: time.time() + 10_000))
+    ended = place.plans.resume(made)
+    assert (ended.state, ended.steps[0].state) == ("stopped", "unknown") and "plan.expired" in ended.text
+    assert "nobody knows whether this one was: create" in ended.text and "may still arrive" in ended.steps[0].text
+    monkeypatch.undo()
+    again = place.plans.of(place.creates("late"))
+    place.plans.begin(again, 0)
+    assert place.plans.resume(again).state == "applied" and "late" in place.names()

@@ -11,7 +11,7 @@ from typing import Final
 from kubescript import errors, types
 from kubescript.output import sanitizing
 
-__all__ = ["find_message", "find_warnings", "hold", "is_taken", "knows_dry_runs", "read_whole", "rename"]
+__all__ = ["find_message", "find_warnings", "hold", "is_object", "is_taken", "knows_dry_runs", "read_whole", "rename"]
 
 # etcd accepts only half of this.
 _MAX_BODY: Final = 3 * 1024 * 1024
@@ -64,6 +64,11 @@ def read_whole(response: types.Response) -> bytes:
 def hold(response: types.Response, content: bytes) -> types.Response:
     """Returns an answer that was already read in a form that can be read once more."""
     return replace(response, chunks=iter((content,)), close=_close_nothing)
+
+
+def is_object(content: bytes) -> bool:
+    """Says whether an answer may be an object of the API, or a Status."""
+    return content.lstrip().startswith(b"{") and b'"apiVersion"' in content
 
 
 def is_taken(status: int, content: bytes) -> bool:

@@ -25,6 +25,7 @@ End = Callable[[record.Record], None]
 
 DOUBTFUL: Final = frozenset({"sending", "unknown"})
 """The states of a step whose request may or may not have been carried out."""
+_LATE: Final = "its server died when it was sending this; it is not done by now, and may still arrive"
 
 
 class Progress:
@@ -46,8 +47,8 @@ class Progress:
 
     @property
     def has_begun(self) -> bool:
-        """Whether a request was sent, or was about to be."""
-        return any(each.state != "waiting" for each in self._done)
+        """Whether a step has ended, well or not. A request that was not found may still arrive, and is no beginning."""
+        return any(each.state not in {"waiting", "sending"} for each in self._done)
 
     def mark(self, index: int, state: record.Application) -> None:
         """Records a step's state. Raises PlanError."""
@@ -58,6 +59,10 @@ class Progress:
         self.marked = timers.uptime()
         self._plans.mark(self._plan.id, self._owner, index, state)
         self._done[index] = state
+
+    def renew(self, index: int) -> None:
+        """Renews the lease while a step waits. Raises PlanError."""
+        self.mark(index, self._done[index])
 
     def is_lost(self) -> bool:
         """Says whether another server has the plan by now, or the store does not answer."""
@@ -85,6 +90,7 @@ class Progress:
         it, or another server has taken the plan over."""
         # Attack: this process was stopped while another server applied the plan, and puts another end on record.
         try:
+            self._end_doubts()
             self._plans.renew(self._plan.id, self._owner)
         except errors.PlanError as error:
             raise _lose(text, error) from None
@@ -101,6 +107,13 @@ class Progress:
         except errors.PlanError as error:
             raise _lose(text, error) from None
         return ended
+
+    def _end_doubts(self) -> None:
+        """Marks as unknown what a dead server was sending, and nobody has found or sent since. Raises PlanError."""
+        # Attack: a proxy delivers the dead server's request when the plan has ended.
+        for index, each in enumerate(self._done):
+            if each.state == "sending":
+                self.mark(index, msgspec.structs.replace(each, state="unknown", text=_LATE))
 
 
 def _lose(text: str, error: errors.PlanError) -> errors.PlanLost:

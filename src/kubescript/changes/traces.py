@@ -90,9 +90,8 @@ class Search:
         # If the change has already been made, there is nothing left that the request itself would change.
         if all(row.by_server for row in tried.changes.rows):
             return self._mark_done()
-        if tried.changes.digest == self.step.digest:
-            return record.Application()
-        return self._mark_unknown("somebody else has changed it since")
+        # Attack: the change was made, and a person has taken it back. Making it again would undo what the person did.
+        return self._mark_unknown("the object was changed since, perhaps by this step, and is not as the step makes it")
 
     def _is_it(self, now: inspection.Facts | None) -> bool:
         """Says whether the object is the one in the plan."""

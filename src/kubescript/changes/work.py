@@ -80,7 +80,10 @@ class Work:
             if last.state not in progress.DOUBTFUL:
                 continue
             # Its server died before it had noted how the request ended, or the end itself left that open.
-            self._progress.mark(index, self._find(cluster, step, last))
+            found = self._find(cluster, step, last)
+            # What is not done by now may still arrive, until this server sends it.
+            is_open = found.state == "waiting"
+            self._progress.mark(index, msgspec.structs.replace(last, state="sending") if is_open else found)
 
     def run(self, cluster: writer.Writer, report: Report) -> None:
         """Applies the remaining steps. Raises KubescriptError at the first step that fails."""
@@ -104,8 +107,8 @@ class Work:
             _tell(report, 0, count, f"looking at {step.target} again")
             call = self._call(step)
             self._try_step(cluster, index, step, call, is_beside=bool(step.replaces))
-            # The mark renews the lease, which may be shorter than the checks of many steps.
-            self._progress.mark(index, _WAITING)
+            # The lease may be shorter than the checks of many steps.
+            self._progress.renew(index)
         _tell(report, 0, count, "looking again at what it affects")
         self._again.look()
 
@@ -155,8 +158,7 @@ class Work:
             with contextlib.suppress(errors.ClusterError):
                 if replacement.is_gone(step, cluster.read_facts(call, self._operation)):
                     return
-            # The mark renews the lease.
-            self._progress.mark(index, _WAITING)
+            self._progress.renew(index)
         raise replacement.late(step)
 
     def _try_step(
@@ -257,7 +259,7 @@ class Work:
         if not is_late:
             raise self._mark_refused(index, step, sent, "failed", sending)
         # Nothing was written, so the step is tried and sent again.
-        self._progress.mark(index, _WAITING)
+        self._progress.mark(index, _WAITING if last is sending else last)
         return False
 
     def _mark_refused(

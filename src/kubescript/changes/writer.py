@@ -142,11 +142,19 @@ class Writer:
                 return self._refuse(begun, response)
             content = answers.read_whole(response)
             begun.end(response.status, size=len(content))
-            if requests.removes(request):
+            is_object = answers.is_object(content)
+            if is_object and requests.removes(request):
                 return attempt.Sent(response.status)
-            return self._judge(tried, response.status, content, operation)
+            if is_object:
+                return self._judge(tried, response.status, content, operation)
         except errors.KubescriptError as error:
             return attempt.Sent(response.status, fault=error)
+        # Attack: a proxy whose session has ended answers 200 with its sign-in page.
+        raise errors.ClusterError(
+            f"the answer {response.status} is not from an API server, since it has no object",
+            code="cluster.broken",
+            remedy="look for a proxy between kubescript and the API server that answers for it",
+        )
 
     def _judge(self, tried: attempt.Attempt, status: int, made: bytes, operation: operation.Operation) -> attempt.Sent:
         """Returns what a request has changed, by the API server's answer. Raises KubescriptError."""

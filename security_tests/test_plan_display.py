@@ -264,7 +264,7 @@ def test_an_apply_by_force_tells_from_whom_it_takes_what(writer: Writer, flags: 
         words = " ".join(text.split())
         assert "warning writes.force: takes " in words
         assert " from the manager fixture: spec.ports[port=443].targetPort" in words
-    assert f"  1. Create Service new in namespace {NAMESPACE}\n" in created and "writes.force" not in created
+    assert f"  1. Create Service new in namespace {NAMESPACE}" in created and "writes.force" not in created
 
 
 @pytest.mark.cluster

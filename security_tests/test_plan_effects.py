@@ -217,7 +217,9 @@ def test_what_is_used_in_other_ways_is_a_finding(shop: Shop) -> None:
         kind: used(shop.delete({"apiVersion": "v1", "kind": kind, "metadata": {"name": "shared"}}).steps[0])
         for kind in ("ConfigMap", "Service")
     }
-    assert answer["ConfigMap"] == {("critical", "referred to by pods/uses-all")}
+    assert answer["ConfigMap"] == {
+        ("critical", "referred to by pods/uses-all, whose pods run on and need it at their next start")
+    }
     assert answer["Service"] == {("warning", "routed to by ingresses.networking.k8s.io/front")}
     # What only has the Service's name is not routed to.
     shop.make(

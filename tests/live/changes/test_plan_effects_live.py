@@ -134,7 +134,7 @@ def test_a_scaling_is_told_with_its_endpoints_and_who_undoes_it(plans: planned.P
         "poddisruptionbudgets/front then allows no eviction: 2 remain, 2 must be available",
     )
     assert told(down) == [
-        ("writes.undone", "warning", "horizontalpodautoscalers/front undoes this: its minReplicas is 3")
+        ("writes.undone", "warning", "horizontalpodautoscalers/front undoes this: it keeps at least 3 replicas")
     ]
     (up,) = plans.steps("k8s.scale('deployments/front', 5, namespace=NAMESPACE)")
     assert up.effects == (
@@ -183,7 +183,7 @@ def test_a_custom_resource_is_scaled_with_its_autoscaler(plans: planned.Plans, w
     (step,) = plans.steps("k8s.scale('pools/pool', 2, namespace=NAMESPACE)")
     assert step.effects == ()
     assert told(step) == [
-        ("writes.undone", "warning", "horizontalpodautoscalers/pool undoes this: its minReplicas is 3")
+        ("writes.undone", "warning", "horizontalpodautoscalers/pool undoes this: it keeps at least 3 replicas")
     ]
 
 

@@ -184,7 +184,7 @@ DEPENDENTS = {
         [[
             "takes replicasets.apps web-1 with it",
             "takes 7 pods (web-1-0, web-1-1, web-1-2, web-1-3, web-1-4, …) with it",
-            "violates poddisruptionbudget web: 7 of its pods would go, and it allows 2",
+            "violates poddisruptionbudget web: 7 of its pods go, it allows 2, and it stops no deletion",
             "leaves horizontalpodautoscaler web without what it scales",
             "endpoints of services/mixed: 2 → 1",
             "endpoints of services/web: 7 → 0",
@@ -202,13 +202,13 @@ DEPENDENTS = {
         ["pods/solo-0", "deployments.apps/api", "pods/solo-1"],
         [
             [
-                "violates poddisruptionbudget solo: 2 of its pods would go, and it allows 1",
+                "violates poddisruptionbudget solo: 2 of its pods go, it allows 1, and it stops no deletion",
                 "endpoints of services/mixed: 2 → 1",
                 "endpoints of services/solo: 2 → 1",
             ],
             [],
             [
-                "violates poddisruptionbudget solo: 2 of its pods would go, and it allows 1",
+                "violates poddisruptionbudget solo: 2 of its pods go, it allows 1, and it stops no deletion",
                 "endpoints of services/one: 1 → 0",
                 "endpoints of services/solo: 1 → 0",
             ],
@@ -221,7 +221,7 @@ DEPENDENTS = {
             [
                 "takes replicasets.apps web-1 with it",
                 "takes 7 pods (web-1-0, web-1-1, web-1-2, web-1-3, web-1-4, …) with it",
-                "violates poddisruptionbudget web: 7 of its pods would go, and it allows 2",
+                "violates poddisruptionbudget web: 7 of its pods go, it allows 2, and it stops no deletion",
                 "endpoints of services/mixed: 2 → 1",
                 "endpoints of services/web: 7 → 0",
             ],

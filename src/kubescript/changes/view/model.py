@@ -159,6 +159,14 @@ class View:
     script: Shown
 
     @property
+    def manner(self) -> str:
+        """How the requests are sent, if the plan is approved."""
+        return (
+            "Each request is tried once more before it is sent. If it fails, or would do otherwise than shown, it and "
+            "the rest are not sent. Rollouts are not waited for in between."
+        )
+
+    @property
     def critical(self) -> tuple[Finding, ...]:
         """The findings that block the plan unless the approver overrides them."""
         critical = [finding for finding in self.findings if finding.is_critical]

@@ -63,6 +63,7 @@ def _view(shown: model.View) -> Iterator[str]:
     yield from _section(f"Decisions ({needed} needed)", map(_opinion, summary.opinions))
     yield ""
     yield f"In all: {shown.amount}. Made {summary.created}."
+    yield shown.manner
     yield f"SHA-256 of the plan: {shown.hash}"
     yield f"SHA-256 of the script: {shown.script.text}"
 

@@ -40,7 +40,7 @@ def change(
     return model.Change(
         number=number,
         action=action,
-        headline=characters.show(f"{action} {_describe_object(step)}"),
+        headline=characters.show(_headline(action, step)),
         target=_target(step, imitated),
         turn=turn,
         request=characters.show(_request(step)),
@@ -53,6 +53,12 @@ def change(
         state=application.state,
         outcome=characters.show(_outcome(application)),
     )
+
+
+def _headline(action: str, step: plan.Step) -> str:
+    """Returns what a step does to its object, and the first of its effects: what becomes of pods comes first."""
+    line = f"{action} {_describe_object(step)}"
+    return f"{line}: {step.effects[0]}" if step.effects else line
 
 
 def _sort_rows(step: plan.Step, comparisons: comparisons.Comparisons) -> tuple[tuple[model.Row, ...], ...]:

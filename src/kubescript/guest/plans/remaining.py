@@ -97,8 +97,8 @@ def _budgets(listed: Mapping[str, list[Json]], gone: Objects) -> Iterator[_Loss]
         lost = {cells.name(each) for each in healthy if matches is None or matches(each)}
         allowed = cells.at(budget, "status.disruptionsAllowed", 0)
         if len(lost) > allowed:
-            text = f"{len(lost)} of its pods would go, and it allows {allowed}"
             what = f"violates poddisruptionbudget {cells.line(name)}"
+            text = f"{len(lost)} of its pods go, it allows {allowed}, and it stops no deletion"
             yield _Loss(f"{what}: {text}", what, lost)
 
 

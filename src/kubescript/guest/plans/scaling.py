@@ -31,9 +31,9 @@ def undo(look: reads.Reads, change: changed.Change) -> Iterator[str]:
     for name, least, most in _list_scalers(look, change):
         wanted = change.counts[1]
         if 0 < wanted < least:
-            yield f"horizontalpodautoscalers/{name} undoes this: its minReplicas is {least}"
+            yield f"horizontalpodautoscalers/{name} undoes this: it keeps at least {least} replicas"
         elif wanted > most:
-            yield f"horizontalpodautoscalers/{name} undoes this: its maxReplicas is {most}"
+            yield f"horizontalpodautoscalers/{name} undoes this: it keeps at most {most} replicas"
 
 
 def describe(look: reads.Reads, change: changed.Change) -> Iterator[str]:

@@ -42,6 +42,7 @@ _ENDED: Final = frozenset({"Failed", "Succeeded"})
 _MOUNTED: Final = "mounted by"
 _REFERRED: Final = "referred to by"
 _LATER: Final = ", which the plan deletes later"
+_NEXT_START: Final = ", whose pods run on and need it at their next start"
 
 
 class _User(NamedTuple):
@@ -115,7 +116,7 @@ def _report_uses(uses: _Uses, removals: Sequence[tuple[Removed, impact_report.Re
                 # Attack: a step in between fails, so that the user stays.
                 levels[use.message + _LATER] = "warning"
         for message, level in sorted(levels.items()):
-            one.find(RULE, level, message)
+            one.find(RULE, level, message + _NEXT_START if level == "critical" else message)
 
 
 def _report_routes(users: Sequence[_User], removals: Sequence[tuple[Removed, impact_report.Report]]) -> None:

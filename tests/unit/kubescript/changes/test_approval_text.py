@@ -21,7 +21,7 @@ What will happen
   2. Change Deployment web in namespace shop
   3. Change ConfigMap shop-settings in namespace shop
   4. Change Deployment worker in namespace shop
-  5. Delete Job migrate-2711 in namespace shop
+  5. Delete Job migrate-2711 in namespace shop: pod migrate-2711-x7k2p goes with it
 
 Findings
   CRITICAL writes.registry: the image registry.example.org/shop/web:1.28.0 is of a registry that is
@@ -79,6 +79,8 @@ What the script read
   get jobs.batch shop/migrate-2711
 
 In all: 5 changes (7 fields). Made 2026-11-23 09:00 UTC.
+Each request is tried once more before it is sent. If it fails, or would do otherwise than shown,
+      it and the rest are not sent. Rollouts are not waited for in between.
 SHA-256 of the plan: HASH
 SHA-256 of the script: 9999999999999999999999999999999999999999999999999999999999999999
 """

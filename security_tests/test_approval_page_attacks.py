@@ -442,7 +442,7 @@ def test_names_that_look_alike_are_marked(served: approval_page.Served, victim: 
     shown = victim.open(made).page.words
     assert shown.count("which is another name in this plan") == 2
     text = plain.text(record.Record(made, "pending"))
-    assert f"looks like {name}" in text.replace("\n      ", "")
+    assert f"looks like {name}" in " ".join(text.split())
     row = inspection.Row(
         "spec.x", json.dumps(f"registry/{name}:1"), json.dumps(f"registry/{twin}:1", ensure_ascii=False)
     )

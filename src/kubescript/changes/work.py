@@ -252,6 +252,10 @@ class Work:
         except errors.KubescriptError as error:
             self._progress.mark(index, msgspec.structs.replace(last, state="unknown", text=error.message))
             raise
+        if found.state == "done" and step.removes:
+            # Another client may have removed the object just before.
+            gone = attempt.Sent(sent.status, "it is gone, by this request or by another client's")
+            raise self._mark_refused(index, step, gone, "unknown", last)
         if found.state == "done":
             self._progress.mark(index, msgspec.structs.replace(found, status=sent.status))
             return True

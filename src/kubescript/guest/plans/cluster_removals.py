@@ -31,7 +31,7 @@ _WHOLLY_KNOWN: Final = frozenset({"namespaces", "nodes", "customresourcedefiniti
 """Kinds of which all dependents are found here."""
 
 
-def report(k8s: client.K8s, served: served_kinds.Served, removal: removals.Removal, one: impact_report.Report) -> None:
+def report(k8s: client.K8s, served: served_kinds.Served, removal: inventory.Removal, one: impact_report.Report) -> None:
     """Reports the effects of one deletion. Raises ApiException."""
     kind = removal.kind
     if kind.full_name == "namespaces":
@@ -76,7 +76,7 @@ def _report_users(k8s: client.K8s, kind: tool_kinds.Kind, field: str, name: str,
     removals.tell_gaps(one, found.missing)
 
 
-def _report_claim(k8s: client.K8s, removal: removals.Removal, one: impact_report.Report) -> None:
+def _report_claim(k8s: client.K8s, removal: inventory.Removal, one: impact_report.Report) -> None:
     """Adds a finding about the claim that is bound to a volume."""
     volume = _fetch(k8s, removal, "json")
     claim = cells.at(volume, "spec.claimRef", {})
@@ -85,14 +85,14 @@ def _report_claim(k8s: client.K8s, removal: removals.Removal, one: impact_report
         one.find(users.RULE, "critical", f"bound to persistentvolumeclaims {name}")
 
 
-def _report_itself(k8s: client.K8s, removal: removals.Removal, one: impact_report.Report) -> None:
+def _report_itself(k8s: client.K8s, removal: inventory.Removal, one: impact_report.Report) -> None:
     """Adds the lines about the object's finalizers and age."""
     data = _fetch(k8s, removal, "metadata")
     if data:
         removals.tell_object(one, inventory.find(removal.kind, data))
 
 
-def _fetch(k8s: client.K8s, removal: removals.Removal, accept: exchanges.Accept) -> Json:
+def _fetch(k8s: client.K8s, removal: inventory.Removal, accept: exchanges.Accept) -> Json:
     """Returns the object that is deleted; an empty dict if it cannot be read."""
     call = exchanges.Call("GET", removal.kind.path(None, removal.name), accept=accept)
     answers = subject.together(k8s, {"it": lambda: k8s._session.fetch(call, schemas.OBJECT)[0]})

@@ -18,7 +18,7 @@ from kubescript.guest.sdk.objects import list_objects, schemas
 from kubescript.guest.sdk.values import exceptions, lazy_json
 from kubescript.wire import exchanges
 
-__all__ = ["Found", "Inventory", "Lists", "Owner", "find", "read", "read_lists"]
+__all__ = ["Found", "Inventory", "Lists", "Owner", "Removal", "find", "read", "read_lists", "read_whole"]
 
 Json = dict[str, Any]
 Accept = exchanges.Accept
@@ -69,6 +69,17 @@ class Found(NamedTuple):
     def is_terminating(self) -> bool:
         """Whether the object is being deleted."""
         return bool(self.metadata.get("deletionTimestamp"))
+
+
+class Removal(NamedTuple):
+    """One object to be deleted."""
+
+    kind: tool_kinds.Kind
+    namespace: str
+    name: str
+    uid: str
+    orphans: bool
+    """Whether the object's dependents are spared."""
 
 
 class Lists(NamedTuple):
@@ -164,6 +175,17 @@ def read(k8s: client.K8s, namespace: str, served: served_kinds.Served, deleted: 
             return found
         for kind in wanted:
             del rare[kind.full_name]
+
+
+def read_whole(
+    k8s: client.K8s, namespace: str, found: Inventory, wanted: Iterable[str]
+) -> dict[tool_kinds.Kind, list[Json]]:
+    """Returns the whole objects of these kinds. Kinds without objects are not read again."""
+    present = {each.kind.full_name: each.kind for each in found.objects.values()}
+    accepts: dict[tool_kinds.Kind, Accept] = {present[name]: "json" for name in wanted if name in present}
+    lists = read_lists(k8s, namespace, accepts)
+    found.note(lists.missing)
+    return lists.listed
 
 
 def read_lists(

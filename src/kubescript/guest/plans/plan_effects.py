@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from kubescript.guest.kubectl import tool_kinds
-from kubescript.guest.plans import cluster_removals, impact_report, removals, served_kinds, workloads
+from kubescript.guest.plans import cluster_removals, impact_report, inventory, removals, served_kinds, workloads
 from kubescript.guest.sdk import client
 from kubescript.kube import kinds
 
@@ -27,7 +27,7 @@ def plan_effects(k8s: client.K8s, changes: Sequence[Json]) -> list[Json]:
     (`inspection.Pods` before and after, or None), `images` (before) and `new_images`.
     """
     reports = [impact_report.Report() for _ in changes]
-    by_namespace: defaultdict[str, list[tuple[removals.Removal, impact_report.Report]]] = defaultdict(list)
+    by_namespace: defaultdict[str, list[tuple[inventory.Removal, impact_report.Report]]] = defaultdict(list)
     for change, one in zip(changes, reports, strict=True):
         if change["verb"] == "delete" or change["subresource"] == _EVICTION:
             removal = _find_removal(k8s, change)
@@ -42,10 +42,10 @@ def plan_effects(k8s: client.K8s, changes: Sequence[Json]) -> list[Json]:
     return [one.answer() for one in reports]
 
 
-def _find_removal(k8s: client.K8s, change: Json) -> removals.Removal:
+def _find_removal(k8s: client.K8s, change: Json) -> inventory.Removal:
     """Returns the object that a change deletes."""
     # The version is left out: deleting an object deletes it in all versions of its kind.
     kind = tool_kinds.find(k8s, kinds.full_name(change["group"], change["resource"]))
     # A request about a namespace also names it as its namespace.
     namespace = change["namespace"] if kind.namespaced else ""
-    return removals.Removal(kind, namespace, change["name"], change["uid"], change["orphans"])
+    return inventory.Removal(kind, namespace, change["name"], change["uid"], change["orphans"])

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, Final, NamedTuple, Protocol
+from typing import Any, Final, NamedTuple
 
-from kubescript.guest.kubectl import tool_kinds
 from kubescript.guest.kubectl.rows import cells
 from kubescript.guest.plans import impact_report, inventory
 from kubescript.guest.sdk import client
@@ -18,18 +17,6 @@ Objects = Mapping[str, inventory.Found]
 
 _AUTOSCALERS: Final = "horizontalpodautoscalers"
 _BUDGETS: Final = "poddisruptionbudgets.policy"
-
-
-class Removed(Protocol):
-    """One object to be deleted."""
-
-    @property
-    def kind(self) -> tool_kinds.Kind:
-        """Its kind."""
-
-    @property
-    def name(self) -> str:
-        """Its name."""
 
 
 class _Loss(NamedTuple):
@@ -51,7 +38,7 @@ class Losses:
         # It may take all deletions together to violate a budget; then the line appears for each of them.
         self._losses = list(_budgets(self._listed, gone))
 
-    def report(self, removal: Removed, one: impact_report.Report) -> None:
+    def report(self, removal: inventory.Removal, one: impact_report.Report) -> None:
         """Reports what a deletion leaves behind."""
         for loss in self._losses:
             if loss.pods & one.gone.keys():
@@ -62,16 +49,14 @@ class Losses:
 
 
 def _read(k8s: client.K8s, namespace: str, found: inventory.Inventory, gone: Objects) -> Mapping[str, list[Json]]:
-    """Returns the whole objects that are needed, by plural. Kinds without objects are not read again."""
-    present = {each.kind.full_name: each.kind for each in found.objects.values()}
+    """Returns the whole objects that are needed, by plural."""
     wanted = [_AUTOSCALERS + ".autoscaling"]
     # Only a budget needs whole pods, which are the largest objects of most namespaces.
-    if _BUDGETS in present and _names(gone.values(), "pods"):
+    has_budgets = any(each.kind.full_name == _BUDGETS for each in found.objects.values())
+    if has_budgets and _names(gone.values(), "pods"):
         wanted += [_BUDGETS, "pods"]
-    accepts: dict[tool_kinds.Kind, inventory.Accept] = {present[name]: "json" for name in wanted if name in present}
-    lists = inventory.read_lists(k8s, namespace, accepts)
-    found.note(lists.missing)
-    return {kind.plural: objects for kind, objects in lists.listed.items()}
+    listed = inventory.read_whole(k8s, namespace, found, wanted)
+    return {kind.plural: objects for kind, objects in listed.items()}
 
 
 def _names(objects: Iterable[inventory.Found], kind: str) -> set[str]:
@@ -102,7 +87,7 @@ def _budgets(listed: Mapping[str, list[Json]], gone: Objects) -> Iterator[_Loss]
             yield _Loss(f"{what}: {text}", what, lost)
 
 
-def _autoscalers(listed: Mapping[str, list[Json]], gone: Objects, removal: Removed) -> Iterator[str]:
+def _autoscalers(listed: Mapping[str, list[Json]], gone: Objects, removal: inventory.Removal) -> Iterator[str]:
     """Yields the HorizontalPodAutoscalers of a deleted object."""
     deleted = _names(gone.values(), f"{_AUTOSCALERS}.autoscaling")
     for each in listed.get(_AUTOSCALERS, ()):

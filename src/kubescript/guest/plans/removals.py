@@ -8,9 +8,8 @@ from __future__ import annotations
 import functools
 from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
-from kubescript.guest.kubectl import tool_kinds
 from kubescript.guest.kubectl.describe import subject
 from kubescript.guest.kubectl.rows import cells
 from kubescript.guest.plans import impact_report, inventory, remaining, served_kinds, users
@@ -18,7 +17,7 @@ from kubescript.guest.sdk import client
 from kubescript.guest.sdk.objects import schemas
 from kubescript.wire import exchanges
 
-__all__ = ["Removal", "list_lasting", "report", "tell_gaps", "tell_object", "tell_taken"]
+__all__ = ["list_lasting", "report", "tell_gaps", "tell_object", "tell_taken"]
 
 Json = dict[str, Any]
 _COLLECTED: Final = frozenset({"foregroundDeletion", "orphan"})
@@ -30,18 +29,7 @@ _MAX_GAPS: Final = 8
 """How many kinds one line lists that were not looked at."""
 
 
-class Removal(NamedTuple):
-    """One object to be deleted."""
-
-    kind: tool_kinds.Kind
-    namespace: str
-    name: str
-    uid: str
-    orphans: bool
-    """Whether the object's dependents are spared."""
-
-
-Reports = Sequence[tuple[Removal, impact_report.Report]]
+Reports = Sequence[tuple[inventory.Removal, impact_report.Report]]
 
 
 def report(k8s: client.K8s, served: served_kinds.Served, namespace: str, removals: Reports) -> None:
@@ -68,7 +56,7 @@ def report(k8s: client.K8s, served: served_kinds.Served, namespace: str, removal
         tell_gaps(one, found.missing)
 
 
-def _count_keys(k8s: client.K8s, removals: Sequence[Removal]) -> dict[str, str]:
+def _count_keys(k8s: client.K8s, removals: Sequence[inventory.Removal]) -> dict[str, str]:
     """Returns how much the deleted ConfigMaps hold, by name."""
     reads = {}
     for each in removals:
@@ -88,7 +76,9 @@ def _fetch(k8s: client.K8s, call: exchanges.Call) -> Any:
     return data
 
 
-def _taken(found: inventory.Inventory, removal: Removal, gone: Mapping[str, inventory.Found]) -> list[inventory.Found]:
+def _taken(
+    found: inventory.Inventory, removal: inventory.Removal, gone: Mapping[str, inventory.Found]
+) -> list[inventory.Found]:
     """Returns the objects that are deleted along with one object, directly owned ones first."""
     if removal.orphans:
         return []
@@ -124,7 +114,10 @@ def _note_pods(one: impact_report.Report, gone: Iterable[inventory.Found]) -> No
 
 
 def _tell_orphans(
-    one: impact_report.Report, found: inventory.Inventory, removal: Removal, gone: Mapping[str, inventory.Found]
+    one: impact_report.Report,
+    found: inventory.Inventory,
+    removal: inventory.Removal,
+    gone: Mapping[str, inventory.Found],
 ) -> None:
     """Adds a line for each kind whose objects lose their owner and stay."""
     if not removal.orphans:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, Final, NamedTuple, Protocol
+from typing import Any, Final, NamedTuple
 
 from kubescript.guest.kubectl import tool_kinds
 from kubescript.guest.kubectl.rows import cells
@@ -67,32 +67,20 @@ class _Use(NamedTuple):
 _Uses = Mapping[pod_references.Reference, set[_Use]]
 
 
-class Removed(Protocol):
-    """One object to be deleted."""
-
-    @property
-    def kind(self) -> tool_kinds.Kind:
-        """Its kind."""
-
-    @property
-    def name(self) -> str:
-        """Its name."""
-
-
 def report(
     k8s: client.K8s,
     namespace: str,
     found: inventory.Inventory,
     ends: Ends,
-    removals: Sequence[tuple[Removed, impact_report.Report]],
+    removals: Sequence[tuple[inventory.Removal, impact_report.Report]],
 ) -> None:
     """Reports who uses the objects that are deleted, unless an earlier deletion takes the user."""
     names = {each.kind.full_name for each, _ in removals}
     if names & _USED:
-        listed = _read(k8s, namespace, found, ["pods", "serviceaccounts", *_TEMPLATES])
+        listed = inventory.read_whole(k8s, namespace, found, ["pods", "serviceaccounts", *_TEMPLATES])
         _report_uses(_find_uses(list(_list_users(listed, found, ends)), found, ends), removals)
     if names & routes.ROUTED:
-        listed = _read(k8s, namespace, found, routes.list_kinds(found))
+        listed = inventory.read_whole(k8s, namespace, found, routes.list_kinds(found))
         _report_routes(list(_list_users(listed, found, ends)), removals)
     if "services" in names:
         callers, missing = routes.find_callers(k8s)
@@ -103,7 +91,7 @@ def report(
                     one.find(RULE, "critical", message)
 
 
-def _report_uses(uses: _Uses, removals: Sequence[tuple[Removed, impact_report.Report]]) -> None:
+def _report_uses(uses: _Uses, removals: Sequence[tuple[inventory.Removal, impact_report.Report]]) -> None:
     for index, (each, one) in enumerate(removals):
         if each.kind.full_name not in _USED:
             continue
@@ -119,22 +107,13 @@ def _report_uses(uses: _Uses, removals: Sequence[tuple[Removed, impact_report.Re
             one.find(RULE, level, message + _NEXT_START if level == "critical" else message)
 
 
-def _report_routes(users: Sequence[_User], removals: Sequence[tuple[Removed, impact_report.Report]]) -> None:
+def _report_routes(users: Sequence[_User], removals: Sequence[tuple[inventory.Removal, impact_report.Report]]) -> None:
     for index, (each, one) in enumerate(removals):
         for user in users:
             if user.end <= index:
                 continue
             for message in routes.find(user.kind, user.data, each.kind.full_name, each.name):
                 one.find(RULE, "warning", message if user.end == math.inf else message + _LATER)
-
-
-def _read(k8s: client.K8s, namespace: str, found: inventory.Inventory, wanted: Iterable[str]) -> Listed:
-    """Returns the whole objects of these kinds. Kinds without objects are not read again."""
-    present = {each.kind.full_name: each.kind for each in found.objects.values()}
-    accepts: dict[tool_kinds.Kind, inventory.Accept] = {present[name]: "json" for name in wanted if name in present}
-    lists = inventory.read_lists(k8s, namespace, accepts)
-    found.note(lists.missing)
-    return lists.listed
 
 
 def _list_users(listed: Listed, found: inventory.Inventory, ends: Ends) -> Iterator[_User]:

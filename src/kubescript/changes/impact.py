@@ -171,18 +171,18 @@ def _add(step: plan.Step, found: _Looked) -> plan.Step:
 def _read(outcome: runs.Outcome, count: int, clean: Callable[[str], str]) -> list[_Looked]:
     """Returns what the script has found of each step, with texts made fit for display by `clean`."""
     if outcome.fault is not None:
-        return [_unknown(outcome.fault.code)] * count
+        return [_explain_unknown(outcome.fault.code)] * count
     try:
         found = msgspec.json.decode(outcome.result or b"", type=tuple[_Effects, ...])
     except msgspec.MsgspecError:
-        return [_unknown("no answer")] * count
+        return [_explain_unknown("no answer")] * count
     known = all(remark.rule in _RULES for each in found for remark in each.findings)
     if len(found) != count or not known:
-        return [_unknown("no answer")] * count
+        return [_explain_unknown("no answer")] * count
     return [_clean(each, clean) for each in found]
 
 
-def _unknown(reason: str) -> _Looked:
+def _explain_unknown(reason: str) -> _Looked:
     """Returns the finding that the effects of a step are unknown."""
     # Attack: a plan makes the search for its effects fail, so that what is critical in it is only unknown.
     return _Looked((plan.Finding(_UNKNOWN, "critical", f"what it affects could not be found out ({reason})"),))
@@ -213,7 +213,9 @@ def _list_findings(found: _Effects, clean: Callable[[str], str]) -> Iterator[pla
     """Yields as many findings as a person can read, the critical ones first, and the number of the others."""
     remarks = sorted(found.findings, key=lambda remark: remark.level)
     for remark in remarks[:_MAX_LINES]:
-        yield plan.Finding(remark.rule, remark.level, clean(_shorten(remark.message)), clean(_shorten(remark.about)))
+        message = clean(_shorten(remark.message))
+        about = clean(_shorten(remark.about))
+        yield plan.Finding(remark.rule, remark.level, message, about)
     rest = remarks[_MAX_LINES:]
     if rest:
         yield plan.Finding(rest[0].rule, rest[0].level, f"… and {len(rest)} more findings")

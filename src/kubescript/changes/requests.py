@@ -14,8 +14,20 @@ from kubescript import errors
 from kubescript.request import request
 
 __all__ = [
-    "bound", "canonical", "creation", "dry_run", "guard", "is_dry_run", "mark", "name", "named", "names_version",
-    "read", "removes", "rename", "target",
+    "add_name",
+    "bound",
+    "canonical",
+    "creation",
+    "dry_run",
+    "guard",
+    "is_dry_run",
+    "mark",
+    "name",
+    "names_version",
+    "read",
+    "removes",
+    "rename",
+    "target",
 ]  # fmt: skip
 
 _IN_BODY: Final = frozenset({"dryRun", "gracePeriodSeconds", "orphanDependents", "propagationPolicy"})
@@ -69,7 +81,7 @@ def name(call: request.Request) -> str:
     return found if isinstance(found, str) else ""
 
 
-def named(call: request.Request, name: str) -> request.Request:
+def add_name(call: request.Request, name: str) -> request.Request:
     """Returns a write with the name of its object in the path; a creation has it only in its body."""
     if call.name:
         return call

@@ -153,7 +153,7 @@ class Work:
     def _wait(self, cluster: writer.Writer, index: int, step: plan.Step) -> None:
         """Waits until the object that a step replaces is gone. Raises KubescriptError if that takes too long."""
         for _ in replacement.looks():
-            call = requests.named(self._call(step), step.name)
+            call = requests.add_name(self._call(step), step.name)
             # An API server that does not answer for a moment must not leave the plan without either object.
             with contextlib.suppress(errors.ClusterError):
                 if replacement.is_gone(step, cluster.read_facts(call, self._operation)):

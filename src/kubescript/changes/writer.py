@@ -168,7 +168,7 @@ class Writer:
         """Compares the object of that name with the result of a creation; None if it does not exist. Raises
         KubescriptError."""
         begun = self._begin(request, operation)
-        there = self._reads.read_target(begun, requests.named(request, name))
+        there = self._reads.read_target(begun, requests.add_name(request, name))
         if not there:
             return None
         return self._compare(request, b"", there, operation.summary.found)

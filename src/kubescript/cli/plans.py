@@ -50,7 +50,7 @@ def plans() -> None:
 def list_plans(context: click.Context, /, **given: object) -> None:
     """List the newest plans, and how to decide on those that wait."""
     own = flags.of_plans(context, given)
-    with _stored(context, given) as kept:
+    with _open_store(context, given) as kept:
         newest = kept.newest()
         for found in newest:
             process.echo(_line(found))
@@ -69,7 +69,7 @@ def list_plans(context: click.Context, /, **given: object) -> None:
 def show(context: click.Context, /, plan: str, **given: object) -> None:
     """Show PLAN."""
     own = flags.of_plans(context, given)
-    with _stored(context, given) as kept:
+    with _open_store(context, given) as kept:
         found = kept.get(_complete_id(kept, plan))
         process.echo(decisions.text(found))
         if found.state == "pending":
@@ -120,7 +120,7 @@ def link(context: click.Context, /, plan: str, **given: object) -> None:
 
 
 @contextlib.contextmanager
-def _stored(context: click.Context, given: dict[str, object]) -> Iterator[store.Store]:
+def _open_store(context: click.Context, given: dict[str, object]) -> Iterator[store.Store]:
     """Yields the store of plans that the settings name, by default the user's own."""
     from kubescript.changes.store import store
 

@@ -128,9 +128,11 @@ def _cron_job(document: dict[str, Any]) -> inspection.Pods:
 
 
 def _job(document: dict[str, Any]) -> inspection.Pods:
-    spec, status = documents.mapping(document, "spec"), documents.mapping(document, "status")
+    spec = documents.mapping(document, "spec")
+    status = documents.mapping(document, "status")
     is_over = documents.has_condition(status, "Complete") or documents.has_condition(status, "Failed")
-    if is_over or spec.get("suspend") is True or _is_late(spec, status):
+    is_suspended = spec.get("suspend") is True
+    if is_over or is_suspended or _is_late(spec, status):
         return _workload(document, count=0)
     most = _count(spec, "parallelism", 1)
     left = _count(spec, "completions", most) - _count(status, "succeeded", 0)

@@ -60,7 +60,7 @@ def findings(
         *_images(changes, rules),
         *_risks(changes, rules),
     ]
-    notices = [*_hidden(changes), *_taken(changes)]
+    notices = [*_hidden(changes), *_list_taken(changes)]
     for rule, text in _objections(call, changes, rules):
         name = f"writes.expressions.{rule.id}"
         if rule.action == "deny":
@@ -163,7 +163,7 @@ def _hidden(changes: inspection.Changes) -> Iterator[Notice]:
         yield Notice("writes.hidden", text)
 
 
-def _taken(changes: inspection.Changes) -> Iterator[Notice]:
+def _list_taken(changes: inspection.Changes) -> Iterator[Notice]:
     """Yields what approvers must know about the fields that other managers lose."""
     for each in changes.taken:
         fields = "1 field" if each.count == 1 else f"{each.count:,} fields"

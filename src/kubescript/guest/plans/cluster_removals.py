@@ -67,7 +67,8 @@ def _report_all(k8s: client.K8s, kind: tool_kinds.Kind, one: impact_report.Repor
 def _report_users(k8s: client.K8s, kind: tool_kinds.Kind, field: str, name: str, one: impact_report.Report) -> None:
     """Adds a finding about the objects that name a class, and a line with their number."""
     found = inventory.read_lists(k8s, None, {kind: "json"})
-    named = [each for objects in found.listed.values() for each in objects if cells.at(each, field) == name]
+    objects = found.listed.get(kind, [])
+    named = [each for each in objects if cells.at(each, field) == name]
     if named:
         one.find(users.RULE, "warning", f"named by {kind.full_name} ({field})")
         line = f"{len(named)} {kind.full_name} name it ({field})"

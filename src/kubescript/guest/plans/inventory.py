@@ -122,7 +122,7 @@ class Inventory:
         """Notes what else could not be read."""
         self.missing += [each for each in missing if each not in self.missing]
 
-    def owned(self, uid: str) -> Sequence[Found]:
+    def list_owned(self, uid: str) -> Sequence[Found]:
         """Returns the objects that name an owner."""
         return self._owned.get(uid, ())
 
@@ -133,7 +133,7 @@ class Inventory:
         waiting = list(roots)
         is_gone = set(roots)
         while waiting:
-            for each in self.owned(waiting.pop()):
+            for each in self.list_owned(waiting.pop()):
                 if each.uid not in is_gone and not self._lives(each, is_gone):
                     is_gone.add(each.uid)
                     gone[each.uid] = each

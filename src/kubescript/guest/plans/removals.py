@@ -43,7 +43,7 @@ def report(k8s: client.K8s, served: served_kinds.Served, namespace: str, removal
     losses = remaining.Losses(k8s, namespace, found, gone)
     ends: dict[str, int] = {}
     for index, (removal, one) in enumerate(removals):
-        taken = _taken(found, removal, gone)
+        taken = _list_taken(found, removal, gone)
         ends |= dict.fromkeys([removal.uid, *(each.uid for each in taken)], index)
         tell_taken(one, taken)
         _tell_orphans(one, found, removal, gone)
@@ -76,7 +76,7 @@ def _fetch(k8s: client.K8s, call: exchanges.Call) -> Any:
     return data
 
 
-def _taken(
+def _list_taken(
     found: inventory.Inventory, removal: inventory.Removal, gone: Mapping[str, inventory.Found]
 ) -> list[inventory.Found]:
     """Returns the objects that are deleted along with one object, directly owned ones first."""
@@ -85,7 +85,7 @@ def _taken(
     taken: dict[str, inventory.Found] = {}
     waiting = deque([removal.uid])
     while waiting:
-        for each in found.owned(waiting.popleft()):
+        for each in found.list_owned(waiting.popleft()):
             if each.uid in gone and each.uid not in taken and each.uid != removal.uid:
                 taken[each.uid] = each
                 waiting.append(each.uid)
@@ -122,7 +122,7 @@ def _tell_orphans(
     """Adds a line for each kind whose objects lose their owner and stay."""
     if not removal.orphans:
         return
-    left = [each for each in found.owned(removal.uid) if each.uid not in gone]
+    left = [each for each in found.list_owned(removal.uid) if each.uid not in gone]
     for kind, objects in _by_kind(left).items():
         line = f"leaves {_write_count(kind, objects)} without an owner"
         one.affect(line, f"leaves {kind}", len(objects), list_lasting(objects))

@@ -90,6 +90,10 @@ def find_callers(k8s: client.K8s) -> tuple[dict[tuple[str, str], list[str]], lis
 
 def _list_called(data: Json) -> set[tuple[str, str]]:
     """Returns the namespaces and names of the Services that a webhook configuration or an APIService calls."""
-    found = [cells.at(each, "clientConfig.service", {}) for each in cells.elements(data, "webhooks")]
+    webhooks = cells.elements(data, "webhooks")
+    found = [cells.at(each, "clientConfig.service", {}) for each in webhooks]
     found.append(cells.at(data, "spec.service", {}))
-    return {(str(each.get("namespace")), str(each.get("name"))) for each in found}
+    called = set()
+    for service in found:
+        called.add((str(service.get("namespace")), str(service.get("name"))))
+    return called

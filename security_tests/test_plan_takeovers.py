@@ -18,7 +18,7 @@ import pytest
 from kubernetes import client
 
 from kubescript import errors
-from kubescript.changes import application, work
+from kubescript.changes import application, recovery, work
 from kubescript.changes.store import database, store
 from kubescript.cluster import connections, timers
 from tests.kit import planned
@@ -57,6 +57,8 @@ def place(run_folder: Path, run_process: int, tmp_path_factory: pytest.TempPathF
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(database, "_BUSY_TIMEOUT_S", 0.2)
         patch.setattr(work, "LEASE_S", 0.0)
+        # Otherwise this server would go on with a test's plan at any moment: each look comes after half a minute.
+        patch.setattr(recovery.Keeper, "recover", lambda _keeper, _approvals: None)
         with planned.opened(kubeconfig, folder, NAMESPACE) as plans:
             yield Place(plans, folder / "plans.db", client.CoreV1Api(load(str(kubeconfig))))
 

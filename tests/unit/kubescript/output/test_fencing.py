@@ -124,7 +124,7 @@ def test_no_text_can_close_its_fence(attack: str) -> None:
         text = rendered(json.dumps(value)).text
         found = re.match(r"\[untrusted (\d{3,})\]\n", text)
         assert found is not None
-        assert text.count(found[1]) == 2
+        assert text.count(f"[end {found[1]}]") == 1
         assert f"\n[end {found[1]}]" in text[-200:]
 
 

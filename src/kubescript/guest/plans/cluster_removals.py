@@ -6,12 +6,9 @@ from __future__ import annotations
 from typing import Any, Final
 
 from kubescript.guest.kubectl import tool_kinds
-from kubescript.guest.kubectl.describe import subject
 from kubescript.guest.kubectl.rows import cells
 from kubescript.guest.plans import impact_report, inventory, removals, served_kinds, users
 from kubescript.guest.sdk import client
-from kubescript.guest.sdk.objects import schemas
-from kubescript.wire import exchanges
 
 __all__ = ["report"]
 
@@ -79,7 +76,7 @@ def _report_users(k8s: client.K8s, kind: tool_kinds.Kind, field: str, name: str,
 
 def _report_claim(k8s: client.K8s, removal: inventory.Removal, one: impact_report.Report) -> None:
     """Adds a finding about the claim that is bound to a volume."""
-    volume = _fetch(k8s, removal, "json")
+    volume = inventory.fetch(k8s, [removal]).get(removal.name, {})
     claim = cells.at(volume, "spec.claimRef", {})
     if claim and cells.at(volume, "status.phase") == "Bound":
         name = cells.line(f"{claim.get('namespace')}/{claim.get('name')}")
@@ -88,14 +85,6 @@ def _report_claim(k8s: client.K8s, removal: inventory.Removal, one: impact_repor
 
 def _report_itself(k8s: client.K8s, removal: inventory.Removal, one: impact_report.Report) -> None:
     """Adds the lines about the object's finalizers and age."""
-    data = _fetch(k8s, removal, "metadata")
-    if data:
-        removals.tell_object(one, inventory.find(removal.kind, data))
-
-
-def _fetch(k8s: client.K8s, removal: inventory.Removal, accept: exchanges.Accept) -> Json:
-    """Returns the object that is deleted; an empty dict if it cannot be read."""
-    call = exchanges.Call("GET", removal.kind.path(None, removal.name), accept=accept)
-    answers = subject.together(k8s, {"it": lambda: k8s._session.fetch(call, schemas.OBJECT)[0]})
-    answer = answers["it"]
-    return answer if isinstance(answer, dict) else {}
+    for data in inventory.fetch(k8s, [removal], "metadata").values():
+        found = inventory.find(removal.kind, data)
+        removals.tell_object(one, found)

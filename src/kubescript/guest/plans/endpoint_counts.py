@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from kubescript.guest.kubectl.rows import cells
 from kubescript.guest.plans import changed, endpoints, pod_lists
@@ -16,9 +16,6 @@ from kubescript.kube import selectors
 from kubescript.wire import inspection
 
 __all__ = ["Count", "Counts", "lists_for", "own_selector"]
-
-_SERVICE: Final = "kubernetes.io/service-name"
-"""The label of lists of endpoints that names their Service."""
 
 
 class Count(NamedTuple):
@@ -124,4 +121,4 @@ def lists_for(change: changed.Change, service: str) -> bool:
 
 
 def _service_of(said: inspection.Pods | None) -> str:
-    return said.labels.get(_SERVICE, "") if said is not None else ""
+    return said.labels.get(endpoints.LABEL, "") if said is not None else ""

@@ -14,9 +14,10 @@ from kubescript.guest.sdk import client
 from kubescript.guest.sdk.calls import watch
 from kubescript.guest.sdk.values import exceptions
 
-__all__ = ["Endpoints", "Service", "find", "find_ready", "is_endpoint", "read_services"]
+__all__ = ["LABEL", "Endpoints", "Service", "find", "find_ready", "is_endpoint", "read_services"]
 
-_SERVICE: Final = "kubernetes.io/service-name"
+LABEL: Final = "kubernetes.io/service-name"
+"""The label of lists of endpoints that names their Service."""
 _MAX_COUNTS: Final = 10
 """How often endpoints are counted at most."""
 _MAX_NAMES: Final = 5
@@ -65,7 +66,7 @@ def find_ready(slices: Iterable[reads.Json]) -> dict[str, set[str]]:
     """Returns the ready endpoints of each Service, by its name: the names of pods, and what else tells one apart."""
     ready: defaultdict[str, set[str]] = defaultdict(set)
     for each in slices:
-        service = cells.at(each, "metadata.labels", {}).get(_SERVICE, "")
+        service = cells.at(each, "metadata.labels", {}).get(LABEL, "")
         for endpoint in cells.elements(each, "endpoints"):
             # An endpoint without the condition is ready.
             if cells.at(endpoint, "conditions.ready", True):
@@ -129,7 +130,7 @@ def _wait_for(k8s: client.K8s, namespace: str, services: Sequence[Service], dead
     """Returns the number of ready endpoints of each Service, once they are those of its pods. Services whose endpoints
     cannot be read are left out."""
     names = ",".join(each.name for each in services)
-    selector = f"{_SERVICE} in ({names})"
+    selector = f"{LABEL} in ({names})"
     listing = k8s.discoveryV1().list_namespaced_endpoint_slice
     ready: dict[str, int] = {}
     # Each change of an EndpointSlice is a reason to count again; the number of its changes is bounded all the same.

@@ -5,6 +5,7 @@ Each kind is listed once, as metadata, however many changes there are in the nam
 
 from __future__ import annotations
 
+import functools
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
@@ -18,7 +19,9 @@ from kubescript.guest.sdk.objects import list_objects, schemas
 from kubescript.guest.sdk.values import exceptions, lazy_json
 from kubescript.wire import exchanges
 
-__all__ = ["Found", "Inventory", "Lists", "Owner", "Removal", "find", "read", "read_lists", "read_whole"]
+__all__ = [
+    "Found", "Inventory", "Lists", "Owner", "Removal", "fetch", "find", "read", "read_lists", "read_whole",
+]  # fmt: skip
 
 Json = dict[str, Any]
 Accept = exchanges.Accept
@@ -107,6 +110,8 @@ class Inventory:
         """Maps each uid to its object."""
         self.owners: set[tuple[str, str]] = set()
         """Group and kind of what objects name as their owners."""
+        self.whole = Lists({}, [], set())
+        """The objects that were read as a whole; see `read_whole`."""
         self._owned: defaultdict[str, list[Found]] = defaultdict(list)
         self._read = {(kind.group, kind.kind) for kind in lists.listed.keys() - lists.partial}
         """Group and kind of what was read completely."""
@@ -180,12 +185,30 @@ def read(k8s: client.K8s, namespace: str, served: served_kinds.Served, deleted: 
 def read_whole(
     k8s: client.K8s, namespace: str, found: Inventory, wanted: Iterable[str]
 ) -> dict[tool_kinds.Kind, list[Json]]:
-    """Returns the whole objects of these kinds. Kinds without objects are not read again."""
+    """Returns the whole objects of these kinds. Kinds without objects, and those that were read before, are not read
+    again."""
     present = {each.kind.full_name: each.kind for each in found.objects.values()}
-    accepts: dict[tool_kinds.Kind, Accept] = {present[name]: "json" for name in wanted if name in present}
+    chosen = [present[name] for name in wanted if name in present]
+    accepts: dict[tool_kinds.Kind, Accept] = {kind: "json" for kind in chosen if kind not in found.whole.listed}
     lists = read_lists(k8s, namespace, accepts)
+    found.whole = found.whole.add(lists)
     found.note(lists.missing)
-    return lists.listed
+    return {kind: found.whole.listed[kind] for kind in chosen if kind in found.whole.listed}
+
+
+def fetch(k8s: client.K8s, removals: Iterable[Removal], accept: Accept = "json") -> dict[str, Json]:
+    """Returns the objects that are deleted, by name; those that cannot be read are missing."""
+    reads = {}
+    for each in removals:
+        call = exchanges.Call("GET", each.kind.path(each.namespace or None, each.name), accept=accept)
+        reads[each.name] = functools.partial(_fetch, k8s, call)
+    answers = subject.together(k8s, reads)
+    return {name: data for name, data in answers.items() if isinstance(data, dict)}
+
+
+def _fetch(k8s: client.K8s, call: exchanges.Call) -> Any:
+    data, _ = k8s._session.fetch(call, schemas.OBJECT)
+    return data
 
 
 def read_lists(

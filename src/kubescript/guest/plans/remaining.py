@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
 from kubescript.guest.kubectl.rows import cells
-from kubescript.guest.plans import impact_report, inventory
+from kubescript.guest.plans import impact_report, inventory, scaling
 from kubescript.guest.sdk import client
 from kubescript.kube import selectors
 
@@ -91,9 +91,6 @@ def _autoscalers(listed: Mapping[str, list[Json]], gone: Objects, removal: inven
     """Yields the HorizontalPodAutoscalers of a deleted object."""
     deleted = _names(gone.values(), f"{_AUTOSCALERS}.autoscaling")
     for each in listed.get(_AUTOSCALERS, ()):
-        scaled = cells.at(each, "spec.scaleTargetRef", {})
-        # The version is left out: an object is the same in all versions of its kind.
-        group, _, _ = str(scaled.get("apiVersion", "")).rpartition("/")
-        target = group, scaled.get("kind"), scaled.get("name")
-        if target == (removal.kind.group, removal.kind.kind, removal.name) and cells.name(each) not in deleted:
+        is_of = scaling.scales(each, removal.kind.group, removal.kind.kind, removal.name)
+        if is_of and cells.name(each) not in deleted:
             yield cells.line(cells.name(each))

@@ -5,17 +5,13 @@ Each namespace is read once, however many deletions it has.
 
 from __future__ import annotations
 
-import functools
 from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from kubescript.guest.kubectl.describe import subject
 from kubescript.guest.kubectl.rows import cells
 from kubescript.guest.plans import impact_report, inventory, remaining, served_kinds, users
 from kubescript.guest.sdk import client
-from kubescript.guest.sdk.objects import schemas
-from kubescript.wire import exchanges
 
 __all__ = ["list_lasting", "report", "tell_gaps", "tell_object", "tell_taken"]
 
@@ -58,22 +54,12 @@ def report(k8s: client.K8s, served: served_kinds.Served, namespace: str, removal
 
 def _count_keys(k8s: client.K8s, removals: Sequence[inventory.Removal]) -> dict[str, str]:
     """Returns how much the deleted ConfigMaps hold, by name."""
-    reads = {}
-    for each in removals:
-        if each.kind.full_name == "configmaps":
-            call = exchanges.Call("GET", each.kind.path(each.namespace, each.name))
-            reads[each.name] = functools.partial(_fetch, k8s, call)
+    maps = [each for each in removals if each.kind.full_name == "configmaps"]
     sizes = {}
-    for name, data in subject.together(k8s, reads).items():
-        if isinstance(data, dict):
-            count = len(cells.at(data, "data", {})) + len(cells.at(data, "binaryData", {}))
-            sizes[name] = f"; {count} keys"
+    for name, data in inventory.fetch(k8s, maps).items():
+        count = len(cells.at(data, "data", {})) + len(cells.at(data, "binaryData", {}))
+        sizes[name] = f"; {count} keys"
     return sizes
-
-
-def _fetch(k8s: client.K8s, call: exchanges.Call) -> Any:
-    data, _ = k8s._session.fetch(call, schemas.OBJECT)
-    return data
 
 
 def _list_taken(

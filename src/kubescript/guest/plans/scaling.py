@@ -11,7 +11,7 @@ from kubescript.guest.kubectl.rows import cells
 from kubescript.guest.plans import changed, reads
 from kubescript.kube import selectors
 
-__all__ = ["describe", "undo", "want"]
+__all__ = ["describe", "scales", "undo", "want"]
 
 _PERCENT: Final = re.compile(r"([0-9]{1,3})%")
 _SCALERS: Final = "horizontalpodautoscalers"
@@ -20,7 +20,7 @@ _BUDGETS: Final = "poddisruptionbudgets"
 
 def want(look: reads.Reads, change: changed.Change) -> None:
     """Asks for what a change of the number of pods needs."""
-    if _scales(change):
+    if _sets_count(change):
         look.want(_SCALERS, change.namespace)
     if _shrinks(change):
         look.want(_BUDGETS, change.namespace)
@@ -38,7 +38,7 @@ def undo(look: reads.Reads, change: changed.Change) -> Iterator[str]:
 
 def describe(look: reads.Reads, change: changed.Change) -> Iterator[str]:
     """Yields a line for each autoscaler that goes on from a scaling, and each budget that it leaves without room."""
-    if _scales(change):
+    if _sets_count(change):
         for name, least, most in _list_scalers(look, change):
             wanted = change.counts[1]
             if wanted == 0:
@@ -49,7 +49,17 @@ def describe(look: reads.Reads, change: changed.Change) -> Iterator[str]:
         yield from _describe_budgets(look, change)
 
 
-def _scales(change: changed.Change) -> bool:
+def scales(scaler: reads.Json, group: str, kind: str, name: str) -> bool:
+    """Says whether a HorizontalPodAutoscaler scales an object. `kind` is empty where the host does not know it, as of
+    custom resources; it then matches every kind of the group."""
+    target = cells.at(scaler, "spec.scaleTargetRef", {})
+    # The version is left out: an object is the same in all versions of its kind.
+    own_group, _, _ = str(target.get("apiVersion", "")).rpartition("/")
+    is_kind = not kind or target.get("kind") == kind
+    return is_kind and (own_group, target.get("name")) == (group, name)
+
+
+def _sets_count(change: changed.Change) -> bool:
     """Says whether a change sets another number of pods."""
     if change.removes or change.is_pod or change.is_service:
         return False
@@ -59,19 +69,15 @@ def _scales(change: changed.Change) -> bool:
 
 def _shrinks(change: changed.Change) -> bool:
     before, after = change.counts
-    return _scales(change) and 0 < after < before
+    return _sets_count(change) and 0 < after < before
 
 
 def _list_scalers(look: reads.Reads, change: changed.Change) -> Iterator[tuple[str, int, int]]:
     """Yields the name and bounds of each autoscaler of the object. Raises ApiException."""
-    if not _scales(change):
+    if not _sets_count(change):
         return
     for each in look.get(_SCALERS, change.namespace):
-        target = cells.at(each, "spec.scaleTargetRef", {})
-        group, _, _ = str(target.get("apiVersion", "")).rpartition("/")
-        # The host does not know the kinds of custom resources.
-        is_kind = not change.kind or target.get("kind") == change.kind
-        if is_kind and (group, target.get("name")) == (change.group, change.name):
+        if scales(each, change.group, change.kind, change.name):
             yield (
                 cells.line(cells.name(each)),
                 cells.at(each, "spec.minReplicas", 1),

@@ -17,9 +17,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Final
 
-from kubernetes import client, config
+from kubernetes import client
 
 from benchmarks import clusters, report, servers, stdio
+from tests.kit.controlplane import official_client
 from tests.kit.controlplane.writer import Writer
 
 __all__ = ["run"]
@@ -85,8 +86,7 @@ def _scripts(server: stdio.Server) -> Measure:
 
 
 def _official(kubeconfig: Path) -> Measure:
-    load: Any = config.new_client_from_config  # the client leaves it untyped
-    apps = client.AppsV1Api(load(str(kubeconfig)))
+    apps = client.AppsV1Api(official_client.connect(kubeconfig))
 
     def measure(kind: str, size: int, round_number: int) -> float:
         started = time.perf_counter()

@@ -13,9 +13,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
-from kubernetes import client, config
+from kubernetes import client
 
 from benchmarks import clusters, report, servers, stdio
+from tests.kit.controlplane import official_client
 from tests.kit.controlplane.writer import Writer
 
 __all__ = ["run"]
@@ -41,8 +42,7 @@ def run() -> Iterator[report.Row | str]:
             writer.create(_deployment(name))
         folder = opened.enter_context(tempfile.TemporaryDirectory())
         running = {name: opened.enter_context(_server(kubeconfig, Path(folder), mode)) for name, mode in MODES.items()}
-        load: Any = config.new_client_from_config  # the client leaves it untyped
-        official = client.AppsV1Api(load(str(kubeconfig)))
+        official = client.AppsV1Api(official_client.connect(kubeconfig))
         spent: dict[str, list[float]] = {name: [] for name in ("plan", "direct", "official")}
         empty: dict[str, list[float]] = {name: [] for name in ("off", "idle", "plan")}
         for replicas in range(2, 2 + ROUNDS + 1):

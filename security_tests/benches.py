@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Final
@@ -15,6 +14,7 @@ from kubescript.wire import exchanges
 from kubescript_sandbox import runs
 from kubescript_sandbox.host import conversation, executor, spawner
 from kubescript_sandbox.wire import protocol
+from tests.kit import patience
 
 __all__ = [
     "HOSTILE",
@@ -26,7 +26,6 @@ __all__ = [
     "hostile",
     "no_cluster",
     "opened",
-    "until",
 ]
 
 MIB: Final = 1 << 20
@@ -96,7 +95,7 @@ class Bench:
 
         def look(_: protocol.Progress) -> None:
             try:
-                until(lambda: len(children(self.source.pid)) == 1)
+                patience.until(lambda: len(children(self.source.pid)) == 1)
                 probe(*children(self.source.pid))
             except BaseException as error:
                 found.append(error)
@@ -130,11 +129,3 @@ def children(pid: int) -> set[int]:
     """Process ids of the children of `pid`."""
     with open(f"/proc/{pid}/task/{pid}/children") as file:
         return {int(word) for word in file.read().split()}
-
-
-def until(condition: Callable[[], bool], seconds: float = 60.0) -> None:
-    """Wait for `condition`; fail when it does not come true."""
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, "waited in vain"
-        time.sleep(0.01)

@@ -50,7 +50,7 @@ def raised_privileges(pid: int) -> bool:
         return Path(f"/proc/{pid}/status").read_text().split("Uid:")[1].split()[1]
 
     try:
-        benches.until(lambda: effective() == "0", 1.0)
+        patience.until(lambda: effective() == "0", 1.0)
     except AssertionError:
         return False
     return True

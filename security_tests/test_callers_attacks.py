@@ -22,9 +22,9 @@ from kubescript import app, config, errors
 from kubescript.auth import authenticator, opaque, user
 from kubescript.cluster import live
 from kubescript.transports import authentication, http_connections
-from security_tests import benches, identity_provider, recorder
+from security_tests import identity_provider, recorder
 from security_tests.identity_provider import AUDIENCE, Provider
-from tests.kit import callers, clients, extent, http_server
+from tests.kit import callers, clients, extent, http_server, patience
 
 READ: Final = "[p.metadata.name for p in k8s.CoreV1Api().list_namespaced_pod('home').items]"
 FILE: Final = {"bob": "token-of-bob-0123456789", "mallory": "token-of-mallory-0123456789"}
@@ -636,7 +636,7 @@ def test_a_caller_of_many_scopes_leaves_seats_to_others(
         assert asked(port, f"Bearer {FILE['bob']}").status_code == 200
         assert asked(port, f"Bearer {FILE['mallory']}").status_code == 200
         stack.close()
-        benches.until(lambda: asked(port, f"Bearer {token}").status_code == 200)
+        patience.until(lambda: asked(port, f"Bearer {token}").status_code == 200)
 
 
 @pytest.mark.promise("H-05")

@@ -25,9 +25,9 @@ from mcp.client.streamable_http import streamable_http_client
 
 from kubescript.transports import http_connections
 from kubescript_safety.controlplane import pki
-from security_tests import benches, sockets
+from security_tests import sockets
 from security_tests.sockets import MANY, ended
-from tests.kit import clients, trails
+from tests.kit import clients, patience, trails
 
 TOKENS: Final = {"bob": "token-of-bob-0123456789", "mallory": "token-of-mallory-0123456789"}
 STREAMS: Final = {"Accept": "application/json, text/event-stream", "Content-Type": "application/json"}
@@ -115,7 +115,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     with made.log.open("w") as log:
         process = subprocess.Popen(command, stderr=log)
     try:
-        benches.until(made.is_well, 120)
+        patience.until(made.is_well, 120)
         yield made
     finally:
         process.terminate()
@@ -259,7 +259,7 @@ def test_an_authority_that_is_taken_away_vouches_for_nobody(served: Served) -> N
 
         assert is_answered(kept)
         (folder / "ca.crt").write_bytes(new.certificate)
-        benches.until(is_changed)
+        patience.until(is_changed)
         # Attack: what was opened under the old authority goes on for ever.
         assert not is_answered(kept)
         assert ended_in(stream, 10)
@@ -268,10 +268,10 @@ def test_an_authority_that_is_taken_away_vouches_for_nobody(served: Served) -> N
     (folder / "server.key").write_bytes(new.client("dora").key)
     (folder / "ca.crt").write_bytes(before[0])
     # No certificate is asked for, so that all are strangers who have shown no token.
-    benches.until(lambda: (who("carol"), who("dora")) == (401, 401))
+    patience.until(lambda: (who("carol"), who("dora")) == (401, 401))
     assert served.is_well() and served.serves("bob")
     (folder / "server.key").write_bytes(before[1])
-    benches.until(lambda: (who("carol"), who("dora")) == (200, 0))
+    patience.until(lambda: (who("carol"), who("dora")) == (200, 0))
     assert served.serves("bob")
 
 
@@ -579,7 +579,7 @@ def test_half_closed_streams_end(served: Served) -> None:
                 sock.sendall(leaving.read())
                 sock.shutdown(socket.SHUT_WR)
                 held.append(sock)
-        benches.until(lambda: ended(held) == len(held), 4 * http_connections.WAIT_S)
+        patience.until(lambda: ended(held) == len(held), 4 * http_connections.WAIT_S)
     assert served.serves()
 
 
@@ -626,4 +626,4 @@ def test_streams_on_every_connection_leave_room_for_others(served: Served) -> No
         assert refused >= 200
         assert served.is_well()
         assert served.serves("mallory")
-    benches.until(lambda: served.serves("mallory"))
+    patience.until(lambda: served.serves("mallory"))

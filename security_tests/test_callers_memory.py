@@ -22,8 +22,7 @@ from kubescript.changes import plan, recovery
 from kubescript.changes.ask import remembered
 from kubescript.changes.store import store
 from kubescript.transports import retained
-from security_tests import benches
-from tests.kit import callers, clients, stored_plans, trails
+from tests.kit import callers, clients, patience, stored_plans, trails
 from tests.kit.controlplane import logged
 
 TOKENS: Final = {"bob": "token-of-bob-0123456789", "mallory": "token-of-mallory-0123456789"}
@@ -233,7 +232,7 @@ def test_no_caller_fills_the_memory(way: str, served: tuple[Served, int]) -> Non
         WAYS[way](Attacker(server.port, "mallory", stack))
         assert server.mib - before < MOST_MIB
         assert server.serves("bob")
-    benches.until(lambda: server.serves("mallory"))
+    patience.until(lambda: server.serves("mallory"))
 
 
 @pytest.mark.promise("H-08")
@@ -252,12 +251,12 @@ def test_calls_whose_client_has_left_fill_no_memory(tmp_path: Path) -> None:
             own = attacker.session()
             for number in range(MANY):
                 attacker.leave({"id": number, "method": "tools/call", "params": call}, **own).close()
-            benches.until(lambda: "all the memory that one caller may have" in ping(attacker, own))
+            patience.until(lambda: "all the memory that one caller may have" in ping(attacker, own))
             assert server.mib - before < MOST_MIB
             assert server.serves("bob", "1")
             silent.close()
-            benches.until(lambda: server.serves("mallory", "1"))
-            benches.until(lambda: '"result"' in ping(attacker, own))
+            patience.until(lambda: server.serves("mallory", "1"))
+            patience.until(lambda: '"result"' in ping(attacker, own))
 
 
 def ping(attacker: Attacker, own: Mapping[str, str]) -> str:
@@ -392,7 +391,7 @@ def test_all_strangers_together_have_one_budget(tmp_path: Path) -> None:
             for way in (many_capabilities, long_subscriptions, initialized_again):
                 way(Attacker(server.port, "", stack))
             assert server.mib - before < MOST_MIB
-        benches.until(lambda: server.serves(""))
+        patience.until(lambda: server.serves(""))
 
 
 @pytest.mark.promise("H-08")
@@ -413,7 +412,7 @@ def test_answers_that_nobody_reads_have_a_bound(tmp_path: Path) -> None:
             assert server.mib + server.unread_mib - before < 2 * MOST_MIB
             assert server.unread_mib < 64
             assert server.serves("bob")
-        benches.until(lambda: server.serves("mallory"))
+        patience.until(lambda: server.serves("mallory"))
 
 
 EMOJI: Final = "\U0001f600"
@@ -457,7 +456,7 @@ def test_answers_of_a_stream_that_is_read_slowly_have_a_bound(what: str, tmp_pat
         assert server.mib - before < MOST_MIB
         assert server.serves("bob")
         stack.close()
-        benches.until(lambda: server.serves("mallory"))
+        patience.until(lambda: server.serves("mallory"))
 
 
 def received(stream: socket.socket) -> bytes:
@@ -517,7 +516,7 @@ def test_answers_whose_person_does_not_decide_have_a_bound(run_folder: Path, run
         assert server.mib - before < MOST_MIB
         assert server.serves("bob", "1")
         stack.close()
-        benches.until(lambda: server.serves("mallory", "1"))
+        patience.until(lambda: server.serves("mallory", "1"))
 
 
 def asked(attacker: Attacker, call: Mapping[str, Any], own: Mapping[str, str]) -> bool:

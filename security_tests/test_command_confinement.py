@@ -28,6 +28,7 @@ from kubescript.wire import orders
 from kubescript_sandbox.confinement import landlock
 from kubescript_sandbox.host import spawner
 from security_tests import benches
+from tests.kit import patience
 
 BASH: Final = shutil.which("bash") or "/bin/bash"
 SPAWNED: Final = (sys.executable, "-I", "-m", "kubescript.launcher.start", "openshift")
@@ -280,9 +281,9 @@ def test_it_has_no_credential_and_no_environment(attacker: Attacker) -> None:
 def test_it_has_no_descriptor_but_its_outputs_and_its_kubeconfig(attacker: Attacker) -> None:
     """Its input is empty."""
     with attacker.started("read x || while :; do :; done"):
-        benches.until(lambda: len(benches.children(attacker.source.pid)) == 1)  # one before may still be ending
+        patience.until(lambda: len(benches.children(attacker.source.pid)) == 1)  # one before may still be ending
         (pid,) = benches.children(attacker.source.pid)
-        benches.until(lambda: Path(f"/proc/{pid}/cmdline").read_bytes().startswith(b"oc\0"))
+        patience.until(lambda: Path(f"/proc/{pid}/cmdline").read_bytes().startswith(b"oc\0"))
         opened = {int(each.name): os.readlink(each) for each in Path(f"/proc/{pid}/fd").iterdir()}
     (kubeconfig,) = set(opened) - {0, 1, 2}
     assert "kubeconfig" in opened[kubeconfig]

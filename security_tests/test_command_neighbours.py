@@ -29,6 +29,7 @@ from kubescript_sandbox import runs
 from kubescript_sandbox.confinement import landlock
 from kubescript_sandbox.host import conversation, spawner
 from security_tests import benches
+from tests.kit import patience
 
 Count = Callable[[int], None]
 
@@ -779,7 +780,7 @@ def holding(attacker: Attacker, code: str) -> Iterator[tuple[int, Callable[[], s
             os.kill(pid, signal.SIGUSR1)
             return running.read(time.monotonic() + SECONDS, 1 << 20).stdout.strip()
 
-        benches.until(lambda: listens(pid))
+        patience.until(lambda: listens(pid))
         yield pid, go_on
 
 

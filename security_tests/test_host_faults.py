@@ -25,7 +25,7 @@ from kubescript.request import request
 from kubescript.wire import exchanges
 from kubescript_sandbox.host import cancellation, spawner
 from security_tests import benches
-from tests.kit import reading
+from tests.kit import patience, reading
 
 GRACE_S: Final = 20.0
 """Seconds that a machine with other work to do may need for what takes milliseconds."""
@@ -114,7 +114,7 @@ def test_a_process_whose_descriptor_finds_no_room_is_no_process_for_ever() -> No
     source.start()
     try:
         first = source.spawn(256 << 20, 10)
-        benches.until(lambda: first.pid > 0, GRACE_S)
+        patience.until(lambda: first.pid > 0, GRACE_S)
         os.kill(source.pid, signal.SIGSTOP)
         stopped = source.pid
         lost = source.spawn(256 << 20, 10)
@@ -189,7 +189,7 @@ def test_sigterm_ends_what_ignores_sigint(seconds: float) -> None:
     command = (*IN_THE_BACKGROUND, sys.executable, "-m", "kubescript", *ENDLESS, "--snapshot", str(demo.SNAPSHOT))
     running = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
-        benches.until(lambda: catches_sigterm(running.pid), GRACE_S)
+        patience.until(lambda: catches_sigterm(running.pid), GRACE_S)
         time.sleep(seconds)
         running.terminate()
         assert running.wait(GRACE_S) == 143

@@ -23,7 +23,7 @@ from mcp.client import Client
 
 from kubescript import config
 from kubescript.transports import http_connections
-from security_tests import benches, sockets
+from security_tests import sockets
 from tests.kit import clients, http_server, patience, trails
 
 Count = Callable[[int], None]
@@ -71,7 +71,7 @@ def started(folder: Path, log: Path | None = None) -> Iterator[tuple[int, int]]:
         errors = stack.enter_context(log.open("w")) if log is not None else None
         process = subprocess.Popen(command, stderr=errors)
     try:
-        benches.until(lambda: healthy(port), 30)
+        patience.until(lambda: healthy(port), 30)
         yield port, process.pid
     finally:
         process.terminate()
@@ -125,7 +125,7 @@ def test_the_largest_of_the_bodies_that_do_not_end_make_room(port: int) -> None:
         held = attack(port, POST + b"Content-Length: 2000000\r\n\r\n" + b" " * 1_900_000, 40)
         for sock in held:
             stack.callback(sock.close)
-        benches.until(lambda: sockets.ended(held) > 0)
+        patience.until(lambda: sockets.ended(held) > 0)
         slow.sendall(body[50_000:])
         assert slow.recv(65_536).startswith(b"HTTP/1.1 200 ")
     assert answered(port) == "1"

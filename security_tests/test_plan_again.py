@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any, Final
 
 import pytest
-from kubernetes import client, config
+from kubernetes import client
 
 from kubescript.changes import reassessment
 from tests.kit import app_objects, planned
-from tests.kit.controlplane import shared
+from tests.kit.controlplane import official_client, shared
 from tests.kit.controlplane.server import ControlPlane
 from tests.kit.controlplane.writer import Object, Writer
 
@@ -46,8 +46,7 @@ def writer(plane: ControlPlane) -> Writer:
 
 @pytest.fixture(scope="module")
 def api(plane: ControlPlane) -> Any:
-    load: Any = config.new_client_from_config  # the client leaves it untyped
-    return load(str(plane.kubeconfig))
+    return official_client.connect(plane.kubeconfig)
 
 
 WORSE: Final = {

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 import anyio
 import pytest
-from kubernetes import client, config
+from kubernetes import client
 
 from kubescript import app, errors, programs, types
 from kubescript import config as settings
@@ -23,7 +23,7 @@ from kubescript.changes.store import record
 from kubescript.changes.view import plain
 from kubescript.request import request
 from kubescript_sandbox.host import cancellation, spawner
-from tests.kit.controlplane import logged
+from tests.kit.controlplane import logged, official_client
 from tests.kit.controlplane.server import ControlPlane
 from tests.kit.controlplane.writer import Writer
 
@@ -53,8 +53,7 @@ class Plans:
         assert opened.operator.planning is not None
         self._app = opened
         self._approvals = opened.operator.planning.approvals
-        load: Any = config.new_client_from_config  # the client leaves it untyped
-        api = load(str(kubeconfig))
+        api = official_client.connect(kubeconfig)
         self.core: Any = client.CoreV1Api(api)
         self.apps: Any = client.AppsV1Api(api)
 

@@ -10,14 +10,14 @@ from pathlib import Path
 from typing import Any, Final
 
 import pytest
-from kubernetes import client, config
+from kubernetes import client
 
 from kubescript.changes import plan
 from kubescript.changes.store import record, store
 from kubescript.changes.view import plain, view
 from kubescript.wire import inspection
 from tests.kit import approval_page, clients, people, terminals
-from tests.kit.controlplane import shared
+from tests.kit.controlplane import official_client, shared
 from tests.kit.controlplane.writer import Writer
 
 IMAGE: Final = "spec.template.spec.containers[web].image"
@@ -275,8 +275,7 @@ def test_an_apply_takes_nothing_from_a_manager_that_was_not_shown(
     """Whoever comes to manage a field between the question and the answer, with the value that it has already."""
     place = {"name": "late", "namespace": NAMESPACE}
     writer.create({"apiVersion": "v1", "kind": "ConfigMap", "metadata": place, "data": {"a": "1"}})
-    load: Any = config.new_client_from_config  # the client leaves it untyped
-    core: Any = client.CoreV1Api(load(str(kubeconfig)))
+    core: Any = client.CoreV1Api(official_client.connect(kubeconfig))
     wanted = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": place, "data": {"a": "2"}}
 
     def manage(_question: people.Question) -> None:

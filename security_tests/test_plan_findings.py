@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any, Final
 
 import pytest
-from kubernetes import client, config
+from kubernetes import client
 
 from kubescript.changes import plan
 from tests.kit import app_objects, planned
-from tests.kit.controlplane import shared
+from tests.kit.controlplane import official_client, shared
 from tests.kit.controlplane.server import ControlPlane
 from tests.kit.controlplane.writer import Writer
 
@@ -123,8 +123,7 @@ def test_no_replacement_leaves_the_targets(plans: planned.Plans) -> None:
 
 def test_every_manager_that_loses_a_field_is_named(plane: ControlPlane, plans: planned.Plans) -> None:
     """Thirty of them; and more than a person can read are too many."""
-    load: Any = config.new_client_from_config  # the client leaves it untyped
-    core: Any = client.CoreV1Api(load(str(plane.kubeconfig)))
+    core: Any = client.CoreV1Api(official_client.connect(plane.kubeconfig))
     own = config_map(NAMESPACE, "shared")
 
     def own_by(first: int, last: int) -> None:

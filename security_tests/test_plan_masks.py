@@ -12,13 +12,13 @@ from pathlib import Path
 from typing import Any, Final
 
 import pytest
-from kubernetes import client, config
+from kubernetes import client
 
 from kubescript.changes import plan
 from kubescript.changes.store import record
 from kubescript.changes.view import plain
 from tests.kit import clients, people
-from tests.kit.controlplane import shared
+from tests.kit.controlplane import official_client, shared
 from tests.kit.controlplane.writer import Object, Writer
 
 pytestmark = [pytest.mark.cluster, pytest.mark.promise("P-19"), pytest.mark.timeout(300)]
@@ -54,8 +54,7 @@ def place(run_folder: Path, run_process: int, tmp_path_factory: pytest.TempPathF
     writer.create(deployment("web"))
     writer.create(DEFINITION)
     writer.create(pool("b", replicas=3))
-    load: Any = config.new_client_from_config  # the client leaves it untyped
-    api = load(str(plane.kubeconfig))
+    api = official_client.connect(plane.kubeconfig)
     folder = tmp_path_factory.mktemp("masks")
     audit = folder / "audit.jsonl"
     flags = [*people.flags(folder, plane.kubeconfig, SETTINGS), "--audit", str(audit)]

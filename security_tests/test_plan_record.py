@@ -15,18 +15,17 @@ from typing import Any, Final
 import anyio
 import msgspec
 import pytest
-from kubernetes import client, config
+from kubernetes import client
 
-from kubescript import app, errors, programs, types
+from kubescript import app, errors, types
 from kubescript import config as settings
 from kubescript.audit import chain, log, recorder, rotation
 from kubescript.auth import user
 from kubescript.changes import plan, planning, recovery
 from kubescript.changes.store import record
 from kubescript.changes.writer import WritableAccess
-from kubescript_sandbox.host import spawner
 from tests.kit import commands, fork_servers, trails
-from tests.kit.controlplane import logged
+from tests.kit.controlplane import logged, official_client
 from tests.kit.controlplane.writer import Writer
 
 pytestmark = [pytest.mark.cluster, pytest.mark.promise("P-19")]
@@ -109,12 +108,9 @@ def server(run_folder: Path, run_process: int, tmp_path_factory: pytest.TempPath
         "audit": {"file": folder / "audit.jsonl"},
         "plans": {"store": str(folder / "plans.db"), "page": False},
     }
-    source = spawner.Spawner(programs.WORKER)
-    source.start()
-    load: Any = config.new_client_from_config  # the client leaves it untyped
-    core = client.CoreV1Api(load(str(plane.kubeconfig)))
+    core = client.CoreV1Api(official_client.connect(plane.kubeconfig))
     chosen = settings.Settings.model_validate(given)
-    with contextlib.closing(source), app.opened(chosen, source, fork_servers.Maskers()) as opened:
+    with fork_servers.open_application(chosen) as opened:
         made = Server(opened, folder / "audit.jsonl", core)
         yield made
         for each in made.opened:

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-import kubernetes.config
 import pytest
 from kubernetes import client
 
@@ -22,7 +21,7 @@ from kubescript.changes import application, recovery, work
 from kubescript.changes.store import database, store
 from kubescript.cluster import connections, timers
 from tests.kit import planned
-from tests.kit.controlplane import shared
+from tests.kit.controlplane import official_client, shared
 from tests.kit.controlplane.writer import Writer
 
 pytestmark = [pytest.mark.cluster, pytest.mark.promise("P-19")]
@@ -53,14 +52,13 @@ def place(run_folder: Path, run_process: int, tmp_path_factory: pytest.TempPathF
     kubeconfig = shared.attach("scratch", run_folder, run_process).kubeconfig
     Writer(kubeconfig).create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}})
     folder = tmp_path_factory.mktemp("takeovers")
-    load: Any = kubernetes.config.new_client_from_config  # the client leaves it untyped
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(database, "_BUSY_TIMEOUT_S", 0.2)
         patch.setattr(work, "LEASE_S", 0.0)
         # Otherwise this server would go on with a test's plan at any moment: each look comes after half a minute.
         patch.setattr(recovery.Keeper, "recover", lambda _keeper, _approvals: None)
         with planned.opened(kubeconfig, folder, NAMESPACE) as plans:
-            yield Place(plans, folder / "plans.db", client.CoreV1Api(load(str(kubeconfig))))
+            yield Place(plans, folder / "plans.db", client.CoreV1Api(official_client.connect(kubeconfig)))
 
 
 @pytest.fixture(autouse=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import secrets
 from collections.abc import Callable, Iterator
@@ -11,16 +10,15 @@ from typing import Any, Final
 
 import anyio
 import pytest
-from kubernetes import client, config
+from kubernetes import client
 
-from kubescript import app, errors, programs, types
+from kubescript import app, errors, types
 from kubescript import config as settings
 from kubescript.changes import planning
 from kubescript.changes.store import record
 from kubescript.changes.writer import WritableAccess
-from kubescript_sandbox.host import spawner
 from tests.kit import fork_servers
-from tests.kit.controlplane import logged
+from tests.kit.controlplane import logged, official_client
 from tests.kit.controlplane.writer import Writer
 
 pytestmark = [pytest.mark.cluster, pytest.mark.promise("P-19")]
@@ -37,8 +35,7 @@ class Plans:
         assert opened.operator.planning is not None
         self._app = opened
         self._planning: planning.Planning = opened.operator.planning
-        load: Any = config.new_client_from_config  # the client leaves it untyped
-        api = load(str(kubeconfig))
+        api = official_client.connect(kubeconfig)
         self.core: Any = client.CoreV1Api(api)
         self.apps: Any = client.AppsV1Api(api)
 
@@ -96,9 +93,7 @@ def plans(run_folder: Path, run_process: int, tmp_path_factory: pytest.TempPathF
     chosen = settings.Settings.model_validate(
         {"kubeconfig": plane.kubeconfig, "writes": "plan", "plans": {"store": file, "page": False}}
     )
-    source = spawner.Spawner(programs.WORKER)
-    source.start()
-    with contextlib.closing(source), app.opened(chosen, source, fork_servers.Maskers()) as opened:
+    with fork_servers.open_application(chosen) as opened:
         yield Plans(opened, plane.kubeconfig)
 
 

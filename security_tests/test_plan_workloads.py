@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any, Final
 
 import pytest
-from kubernetes import client, config
+from kubernetes import client
 
 from kubescript.changes import plan
 from kubescript.changes.view import plain
 from tests.kit import app_objects, planned
-from tests.kit.controlplane import shared
+from tests.kit.controlplane import official_client, shared
 from tests.kit.controlplane.server import ControlPlane
 from tests.kit.controlplane.writer import Writer
 
@@ -113,8 +113,7 @@ def test_a_rollout_that_has_become_an_outage_is_not_sent(plane: ControlPlane, pl
     script = "k8s.set_image('deployments/more', namespace=NAMESPACE, more='web:9')"
     shown = plans.of(script)
     assert "replaces 3 pods (RollingUpdate, none unavailable meanwhile)" in shown.steps[0].effects
-    load: Any = config.new_client_from_config  # the client leaves it untyped
-    apps: Any = client.AppsV1Api(load(str(plane.kubeconfig)))
+    apps: Any = client.AppsV1Api(official_client.connect(plane.kubeconfig))
     recreate = {"spec": {"strategy": {"type": "Recreate", "rollingUpdate": None}}}
     apps.patch_namespaced_deployment("more", NAMESPACE, recreate)
     ended = plans.apply(shown)

@@ -113,7 +113,7 @@ def test_no_credential_of_the_host_is_in_a_masker(masking: redaction.Engine, mon
     for pid in (server, *maskers):
         assert outside.occurrences(pid, needles) == set()
         assert Path(f"/proc/{pid}/environ").read_bytes() == b""
-    benches.until(lambda: all(os.listdir(f"/proc/{pid}/fd") == ["3"] for pid in maskers))
+    patience.until(lambda: all(os.listdir(f"/proc/{pid}/fd") == ["3"] for pid in maskers))
     assert SECRET not in fresh.text(TEXT, lambda _: None)
     fresh.close()
 
@@ -260,7 +260,7 @@ def test_a_masker_ends_with_the_call_that_is_cancelled(taken: redaction.Engine) 
     threading.Timer(0.5, switch.cancel).start()
     with pytest.raises(errors.LimitExceeded, match="cancelled"):
         taken.text(SLEEPS, lambda _: None, cancellation.Patience(60, lambda: switch.cancelled))
-    benches.until(lambda: not any(busy(pid) for pid in benches.children(server)), GRACE_S)
+    patience.until(lambda: not any(busy(pid) for pid in benches.children(server)), GRACE_S)
     assert before - benches.children(server), "one of them was killed"
     assert works(taken)
 
@@ -283,7 +283,7 @@ def test_a_masker_that_is_killed_fails_its_body_only(victim: str, masking: redac
     server, spare = masking._pool.pids[0], list(masking._pool._idle)
     for pid in benches.children(server) if victim == "maskers" else {server}:
         os.kill(pid, signal.SIGKILL)
-    benches.until(lambda: not any(each.is_fit for each in spare), GRACE_S)
+    patience.until(lambda: not any(each.is_fit for each in spare), GRACE_S)
     with pytest.raises(errors.RedactionError):
         for piece in body:
             assert SECRET.encode() not in piece
@@ -366,7 +366,7 @@ def test_no_masker_is_left_behind() -> None:
     pids = engine._pool.pids
     assert len(pids) >= 2
     engine.close()
-    benches.until(lambda: not any(Path(f"/proc/{pid}").exists() for pid in pids), GRACE_S)
+    patience.until(lambda: not any(Path(f"/proc/{pid}").exists() for pid in pids), GRACE_S)
     with pytest.raises(errors.RedactionError, match="shutting down"):
         engine.text(TEXT, lambda _: None)
 

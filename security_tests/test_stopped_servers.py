@@ -19,7 +19,6 @@ from typing import Any, Final
 from unittest import mock
 
 import anyio
-import kubernetes.config
 import pytest
 from kubernetes import client
 
@@ -32,9 +31,8 @@ from kubescript.cluster import connections
 from kubescript.request import request
 from kubescript_safety.controlplane import audit
 from kubescript_sandbox.host import cancellation, spawner
-from security_tests import benches
-from tests.kit import clients, kill_points, people, rollouts, terminals, trails
-from tests.kit.controlplane import logged
+from tests.kit import clients, kill_points, patience, people, rollouts, terminals, trails
+from tests.kit.controlplane import logged, official_client
 from tests.kit.listener import Listener
 
 pytestmark = [pytest.mark.promise("P-19"), pytest.mark.timeout(600)]
@@ -190,8 +188,7 @@ def place(
     run_folder: Path, run_process: int, tmp_path_factory: pytest.TempPathFactory, source: spawner.Spawner
 ) -> Iterator[Place]:
     cluster, namespace = logged.attach(run_folder, run_process), f"stopped-{secrets.token_hex(3)}"
-    load: Any = kubernetes.config.new_client_from_config  # the client leaves it untyped
-    core: Any = client.CoreV1Api(load(str(cluster.plane.kubeconfig)))
+    core: Any = client.CoreV1Api(official_client.connect(cluster.plane.kubeconfig))
     core.create_namespace({"metadata": {"name": namespace}})
     folder = tmp_path_factory.mktemp("stopped")
     kubeconfig = cluster.plane.kubeconfig_for(rollouts.USER, ("system:masters",))
@@ -342,7 +339,7 @@ def test_the_program_itself_sends_nothing_more(place: Place, tmp_path: Path, mon
     words = ["approve", case.plan, *place.flags(tmp_path)]
     screen = terminals.Screen(words, {**people.environment(tmp_path), kill_points.STOPS_AT: "bytes 1"})
     try:
-        benches.until(lambda: _is_stopped(screen.process.pid), 120)
+        patience.until(lambda: _is_stopped(screen.process.pid), 120)
         time.sleep(2 * SEND_S)
         case.end("deleted")
         before = case.record(), place.writes(), place.ends()
@@ -387,7 +384,7 @@ def test_an_api_server_gives_up_in_time_on_what_was_sent(place: Place) -> None:
     try:
         calls = [requests.bound(call, 1) for call in _slow_writes(place.namespace)]
         # The API server takes a second or two to hear of the webhook.
-        benches.until(lambda: place.send(requests.dry_run(calls[1])) == 504, 60)
+        patience.until(lambda: place.send(requests.dry_run(calls[1])) == 504, 60)
         with futures.ThreadPoolExecutor(5) as threads:
             statuses = list(threads.map(place.send, calls))
         assert set(statuses) <= {0, 504}, statuses

@@ -323,7 +323,7 @@ def test_answers_that_are_given_up_hold_nothing(name: str, hostile: benches.Benc
     if code == "limit.time":
         assert time.monotonic() - started < patience.scaled(4)
     assert (outcome.fault.code if outcome.fault else "") == code, outcome
-    benches.until(lambda: under_way.opened == under_way.closed)
+    patience.until(lambda: under_way.opened == under_way.closed)
     assert under_way.most <= 9
     assert peak_mib() - before < 60
     hostile.on_call = benches.no_cluster
@@ -903,7 +903,7 @@ def test_without_its_bound_each_attack_on_answers_comes_through(
     def most(data: bytes) -> int:
         under_way = Endless()
         peer.converse(data, under_way)
-        benches.until(lambda: under_way.opened == under_way.closed)
+        patience.until(lambda: under_way.opened == under_way.closed)
         return under_way.most
 
     assert (most(streams), most(calls)) == (8, 8)

@@ -4,19 +4,21 @@ costs 0.2 to 0.4 s of processor time."""
 from __future__ import annotations
 
 import atexit
+import contextlib
 import functools
 import threading
 from collections import Counter
+from collections.abc import Iterator
 from typing import ClassVar, Final
 
 import msgspec
 
 # By name: `commands` puts another class in its place while a command runs.
-from kubescript import programs
+from kubescript import app, config, programs
 from kubescript_masking.wire import masking
 from kubescript_sandbox.host.spawner import Spawner, Worker
 
-__all__ = ["Maskers", "workers"]
+__all__ = ["Maskers", "open_application", "workers"]
 
 _MOST: Final = 3
 """Servers that stay though nobody uses them, each with settings of its own: 60 MiB each."""
@@ -80,3 +82,10 @@ class Maskers(Spawner):
     def pid(self) -> int:
         """The process of the server."""
         return self._lender.pid
+
+
+@contextlib.contextmanager
+def open_application(settings: config.Settings) -> Iterator[app.Application]:
+    """An application with these settings."""
+    with app.opened(settings, workers(), Maskers()) as application:
+        yield application

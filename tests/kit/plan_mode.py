@@ -9,12 +9,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
-from kubescript import app, config, programs, types
+from kubescript import app, config, types
 from kubescript.broker import operation
 from kubescript.changes import plan
 from kubescript.wire import exchanges
 from kubescript_sandbox import runs
-from kubescript_sandbox.host import conversation, spawner
+from kubescript_sandbox.host import conversation
 from tests.kit import fork_servers
 from tests.kit.controlplane.writer import Object
 
@@ -92,7 +92,5 @@ def planner(kubeconfig: Path, *contexts: str, mode: str = "plan", namespace: str
             "limits": {"memory_mib": 256},
         }
     )
-    source = spawner.Spawner(programs.WORKER)
-    source.start()
-    with contextlib.closing(source), app.opened(settings, source, fork_servers.Maskers()) as opened:
+    with fork_servers.open_application(settings) as opened:
         yield Planner(opened, namespace)

@@ -10,10 +10,9 @@ from typing import Any
 
 import anyio
 
-from kubescript import app, config, programs, types
+from kubescript import app, config, types
 from kubescript.changes import plan
 from kubescript.changes.store import record
-from kubescript_sandbox.host import spawner
 from tests.kit import fork_servers
 
 _CALLER = types.Caller("a-session", "a client", "1", "evaluate_script")
@@ -100,7 +99,5 @@ def opened(kubeconfig: Path, folder: Path, namespace: str, **given: Any) -> Iter
             **given,
         }
     )
-    source = spawner.Spawner(programs.WORKER)
-    source.start()
-    with contextlib.closing(source), app.opened(settings, source, fork_servers.Maskers()) as application:
+    with fork_servers.open_application(settings) as application:
         yield Plans(application, namespace)

@@ -10,11 +10,11 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
-from kubernetes import client, config
+from kubernetes import client
 
 from kubescript_safety.controlplane import audit, live
 from tests.kit import patience
-from tests.kit.controlplane import logged
+from tests.kit.controlplane import logged, official_client
 from tests.kit.controlplane.writer import Object, Writer
 
 DEPLOYMENTS: Final = {"web": 2, "api": 3, "worker": 1, "cache": 2}
@@ -60,8 +60,7 @@ class Shop:
         self.kubeconfig = cluster.plane.kubeconfig_for(USER, ("system:masters",))
         self.release = f"NAMESPACE, IMAGE = {self.namespace!r}, {image!r}\n{_RELEASE}"
         """The script."""
-        load: Any = config.new_client_from_config  # the client leaves it untyped
-        api = load(str(cluster.plane.kubeconfig))
+        api = official_client.connect(cluster.plane.kubeconfig)
         self.apps: Any = client.AppsV1Api(api)
         self.core: Any = client.CoreV1Api(api)
         self.batch: Any = client.BatchV1Api(api)

@@ -23,7 +23,6 @@ from typing import Any
 
 import httpx2
 import kubernetes.client
-import kubernetes.config
 import pytest
 from anyio.from_thread import start_blocking_portal
 from mcp.client import Client
@@ -33,6 +32,7 @@ from kubescript.request import request
 from kubescript.wire import exchanges
 from kubescript_sandbox.host import cancellation
 from tests.kit import clients, identities, patience
+from tests.kit.controlplane import official_client
 from tests.kit.controlplane.server import ControlPlane
 
 
@@ -43,7 +43,7 @@ class Accounts:
         self.plane = plane
         self.name = f"system:serviceaccount:{namespace}:reader"
         self._namespace = namespace
-        api: Any = kubernetes.config.new_client_from_config(str(plane.kubeconfig))  # type: ignore[no-untyped-call]
+        api = official_client.connect(plane.kubeconfig)
         client: Any = kubernetes.client
         self._core = client.CoreV1Api(api)
         rbac = client.RbacAuthorizationV1Api(api)

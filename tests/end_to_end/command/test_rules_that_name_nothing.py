@@ -24,6 +24,7 @@ import pytest
 import yaml
 
 from tests.kit import clients, commands
+from tests.kit.controlplane import official_client
 from tests.kit.controlplane.server import ControlPlane
 
 CERTIFICATES = "len(k8s.get('certificates.cert-manager.io'))"
@@ -139,7 +140,7 @@ def test_a_name_that_no_cluster_can_have_stops_the_start(fields: dict[str, str],
 @pytest.fixture
 def later(scratch: ControlPlane) -> Iterator[Callable[[str], object]]:
     """Makes the definition of `parcels` in a group of the test's own; it is gone after the test."""
-    with kubernetes.config.new_client_from_config(str(scratch.kubeconfig)) as api:  # type: ignore[no-untyped-call]
+    with official_client.connect(scratch.kubeconfig) as api:
         definitions = kubernetes.client.ApiextensionsV1Api(api)
         made: list[str] = []
 

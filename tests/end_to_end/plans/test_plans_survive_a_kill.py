@@ -18,7 +18,6 @@ from pathlib import Path
 from typing import Any, Final
 
 import anyio
-import kubernetes.config
 import pytest
 from kubernetes import client
 
@@ -31,7 +30,7 @@ from kubescript.cluster import live as live_cluster_access
 from kubescript_safety.controlplane import audit
 from kubescript_sandbox.host import spawner
 from tests.kit import clients, extent, kill_points, patience, people, postgres, rollouts, trails
-from tests.kit.controlplane import logged
+from tests.kit.controlplane import logged, official_client
 from tests.kit.controlplane.writer import Object, Writer
 from tests.kit.kill_points import Life
 
@@ -247,8 +246,7 @@ def opened(cluster: logged.Logged, url: str, folder: Path, **given: Any) -> Iter
         contextlib.closing(source),
         app.opened(settings, source) as application,
     ):
-        load: Any = kubernetes.config.new_client_from_config  # the client leaves it untyped
-        api = load(str(cluster.plane.kubeconfig))
+        api = official_client.connect(cluster.plane.kubeconfig)
         core, apps = client.CoreV1Api(api), client.AppsV1Api(api)
         yield Place(cluster, namespace, application, killed, file, writer, given, core, apps)
 

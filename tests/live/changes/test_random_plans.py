@@ -20,7 +20,7 @@ from typing import Any, Final
 import anyio
 import anyio.to_thread
 import pytest
-from kubernetes import client, config
+from kubernetes import client
 
 from kubescript import app, programs, types
 from kubescript import config as settings
@@ -30,6 +30,7 @@ from kubescript.request import request
 from kubescript_safety.controlplane import audit, live
 from kubescript_sandbox.host import spawner
 from tests.kit import extent, random_plans, rollouts
+from tests.kit.controlplane import official_client
 
 pytestmark = [pytest.mark.sampled, pytest.mark.timeout(600)]
 
@@ -71,10 +72,11 @@ class Run:
 def run(live_cluster: live.Cluster, tmp_path_factory: pytest.TempPathFactory) -> Run:
     """All of it, once."""
     plane, log = live_cluster.plane, live_cluster.log
-    load: Any = config.new_client_from_config  # the client leaves it untyped
-    core: Any = client.CoreV1Api(load(str(plane.kubeconfig)))
+    core: Any = client.CoreV1Api(official_client.connect(plane.kubeconfig))
     core.create_namespace({"metadata": {"name": random_plans.NAMESPACE}})
-    rival = random_plans.Rival(load(str(plane.kubeconfig_for(random_plans.RIVAL, ("system:masters",)))), SEED)
+    rival = random_plans.Rival(
+        official_client.connect(plane.kubeconfig_for(random_plans.RIVAL, ("system:masters",))), SEED
+    )
     rival.make()
     folder = tmp_path_factory.mktemp("random")
     kubeconfig = plane.kubeconfig_for(rollouts.USER, ("system:masters",))

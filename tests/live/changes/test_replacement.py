@@ -3,7 +3,6 @@ between; on a real API server."""
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import threading
 import time
@@ -13,16 +12,16 @@ from typing import Any, Final
 
 import anyio
 import pytest
-from kubernetes import client, config
+from kubernetes import client
 
-from kubescript import app, errors, programs, types
+from kubescript import app, errors, types
 from kubescript import config as settings
 from kubescript.changes import planning, replacement
 from kubescript.changes.store import record
 from kubescript.cluster import live
 from kubescript.request import request
-from kubescript_sandbox.host import spawner
 from tests.kit import fork_servers, patience, plan_mode
+from tests.kit.controlplane import official_client
 from tests.kit.controlplane.server import ControlPlane
 from tests.kit.controlplane.writer import Object, Writer
 from tests.kit.plan_mode import SHOP
@@ -87,12 +86,9 @@ def server(scratch: ControlPlane, namespace: str, tmp_path_factory: pytest.TempP
         "writes": "plan",
         "plans": {"store": str(tmp_path_factory.mktemp("plans") / "plans.db"), "page": False},
     }
-    source = spawner.Spawner(programs.WORKER)
-    source.start()
-    load: Any = config.new_client_from_config  # the client leaves it untyped
-    core = client.CoreV1Api(load(str(scratch.kubeconfig)))
+    core = client.CoreV1Api(official_client.connect(scratch.kubeconfig))
     chosen = settings.Settings.model_validate(given)
-    with contextlib.closing(source), app.opened(chosen, source, fork_servers.Maskers()) as opened:
+    with fork_servers.open_application(chosen) as opened:
         yield Server(opened, core, Writer(scratch.kubeconfig), namespace)
 
 

@@ -8,12 +8,13 @@ from typing import Any, Final
 
 import msgspec
 import pytest
-from kubernetes import client, config
+from kubernetes import client
 
 from kubescript.redaction import hostile_changes
 from kubescript.wire import inspection
 from kubescript_sandbox.wire import protocol
 from tests.kit import people, plan_mode
+from tests.kit.controlplane import official_client
 from tests.kit.controlplane.server import ControlPlane
 from tests.kit.controlplane.writer import Object, Writer
 from tests.kit.plan_mode import SHOP
@@ -71,8 +72,7 @@ class Operator:
 @pytest.fixture(scope="module")
 def operator(scratch: ControlPlane, namespace: str, tmp_path_factory: pytest.TempPathFactory) -> Operator:
     folder = tmp_path_factory.mktemp("undo")
-    load: Any = config.new_client_from_config  # the client leaves it untyped
-    core = client.CoreV1Api(load(str(scratch.kubeconfig)))
+    core = client.CoreV1Api(official_client.connect(scratch.kubeconfig))
     flags = people.flags(folder, scratch.kubeconfig, "[plans]\nfollow_s = 0\n")  # nothing rolls out here
     made = Operator(core, Writer(scratch.kubeconfig), namespace, flags, people.environment(folder))
     made.create(config_map("settings", level="info", password=PASSWORD))

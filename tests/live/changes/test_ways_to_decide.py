@@ -14,11 +14,12 @@ from typing import Any, Final
 
 import mcp_types
 import pytest
-from kubernetes import client, config
+from kubernetes import client
 from kubernetes.client import exceptions
 from mcp.shared.exceptions import MCPError
 
 from tests.kit import clients, patience, people
+from tests.kit.controlplane import official_client
 from tests.kit.controlplane.server import ControlPlane
 
 pytestmark = pytest.mark.timeout(300)
@@ -65,8 +66,7 @@ class Place:
 
 @pytest.fixture(scope="module")
 def place(scratch: ControlPlane, namespace: str, tmp_path_factory: pytest.TempPathFactory) -> Place:
-    load: Any = config.new_client_from_config  # the client leaves it untyped
-    core = client.CoreV1Api(load(str(scratch.kubeconfig)))
+    core = client.CoreV1Api(official_client.connect(scratch.kubeconfig))
     return Place(core, scratch.kubeconfig, namespace, tmp_path_factory.mktemp("ways"))
 
 

@@ -6,9 +6,10 @@ import json
 from pathlib import Path
 from typing import Any
 
-from kubernetes import client, config
+from kubernetes import client
 
 from tests.kit import plan_mode, trails
+from tests.kit.controlplane import official_client
 from tests.kit.controlplane.server import ControlPlane
 from tests.kit.controlplane.writer import Object, Writer
 from tests.kit.plan_mode import SHOP
@@ -86,8 +87,7 @@ json.dumps(results)
 
 def versions(plane: ControlPlane, namespace: str) -> dict[str, str]:
     """The version of each deployment."""
-    connect: Any = config.new_client_from_config  # the client leaves it untyped
-    found: Any = client.AppsV1Api(connect(str(plane.kubeconfig))).list_namespaced_deployment(namespace)
+    found: Any = client.AppsV1Api(official_client.connect(plane.kubeconfig)).list_namespaced_deployment(namespace)
     return {each.metadata.name: each.metadata.resource_version for each in found.items}
 
 

@@ -8,12 +8,13 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 import pytest
-from kubernetes import client, config
+from kubernetes import client
 from kubernetes.client import exceptions
 
 from kubescript.changes import requests
 from kubescript.request import request
 from tests.kit import plan_mode
+from tests.kit.controlplane import official_client
 from tests.kit.controlplane.server import ControlPlane
 from tests.kit.controlplane.writer import Object, Writer
 
@@ -29,8 +30,7 @@ TRIED_BY_ITSELF: Final = {
 
 @pytest.fixture(scope="module")
 def core(scratch: ControlPlane) -> Any:
-    load: Any = config.new_client_from_config  # the client leaves it untyped
-    return client.CoreV1Api(load(str(scratch.kubeconfig)))
+    return client.CoreV1Api(official_client.connect(scratch.kubeconfig))
 
 
 @pytest.fixture(scope="module")

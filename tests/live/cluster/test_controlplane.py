@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from kubernetes import client, config
+from kubernetes import client
 
 from kubescript_safety.controlplane import build
-from tests.kit.controlplane import bulk, writer
+from tests.kit.controlplane import bulk, official_client, writer
 from tests.kit.controlplane.fixture import facts
 from tests.kit.controlplane.server import ControlPlane, StartError
 
@@ -31,12 +31,8 @@ with ControlPlane() as plane:
 """
 
 
-# Untyped, as most of the official client is in practice: every field of its models may be None to a type checker.
-api_client: Any = config.new_client_from_config
-
-
 def core(kubeconfig: Path) -> Any:
-    return client.CoreV1Api(api_client(str(kubeconfig)))
+    return client.CoreV1Api(official_client.connect(kubeconfig))
 
 
 def alive(pid: int) -> bool:
@@ -51,7 +47,7 @@ def alive(pid: int) -> bool:
 def test_it_is_the_pinned_version(control_plane: ControlPlane) -> None:
     """The server is ready and says the version that go.mod pins."""
     assert control_plane.ready()
-    api: Any = client.VersionApi(api_client(str(control_plane.kubeconfig)))
+    api: Any = client.VersionApi(official_client.connect(control_plane.kubeconfig))
     assert api.get_code().git_version == build.version()
 
 
@@ -142,7 +138,7 @@ def state_of(pod: Any) -> str:
 
 def test_fixture_has_the_faults_it_says(kubeconfig: Path) -> None:
     """Broken nodes, deployments, services and bindings are those that the facts name."""
-    connection = api_client(str(kubeconfig))
+    connection = official_client.connect(kubeconfig)
     nodes = core(kubeconfig).list_node().items
     ready = {n.metadata.name for n in nodes for c in n.status.conditions if (c.type, c.status) == ("Ready", "True")}
     assert (len(nodes), {n.metadata.name for n in nodes} - ready) == (facts.NODES, {facts.NODE_NOT_READY})
@@ -161,7 +157,7 @@ def test_fixture_has_the_faults_it_says(kubeconfig: Path) -> None:
 
 def test_pods_belong_to_what_runs_them(kubeconfig: Path) -> None:
     """Every owner that a pod names exists, with the same uid."""
-    connection = api_client(str(kubeconfig))
+    connection = official_client.connect(kubeconfig)
     apps: Any = client.AppsV1Api(connection)
     batch: Any = client.BatchV1Api(connection)
     listed = (
@@ -175,7 +171,7 @@ def test_pods_belong_to_what_runs_them(kubeconfig: Path) -> None:
 
 def test_usage_is_served_as_by_metrics_server(kubeconfig: Path) -> None:
     """Node usage is at the usual path, except for the node that does not answer."""
-    api: Any = client.CustomObjectsApi(api_client(str(kubeconfig)))
+    api: Any = client.CustomObjectsApi(official_client.connect(kubeconfig))
     listed = api.list_cluster_custom_object("metrics.k8s.io", "v1beta1", "nodes")
     names = {item["metadata"]["name"] for item in listed["items"]}
     assert listed["kind"] == "NodeMetricsList"

@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 import yaml
-from kubernetes import client, config, utils
+from kubernetes import client, utils
 
 from tests.kit import paths
+from tests.kit.controlplane import official_client
 from tests.kit.controlplane.server import ControlPlane
 
 MANIFEST = paths.ROOT / "examples" / "kubernetes" / "kubescript.yaml"
@@ -26,7 +27,7 @@ def manifests() -> list[Any]:
 @pytest.fixture
 def api(control_plane: ControlPlane) -> Iterator[Any]:
     """The official client; the example's namespace is gone afterwards."""
-    api: Any = config.new_client_from_config(str(control_plane.kubeconfig))  # type: ignore[no-untyped-call]
+    api = official_client.connect(control_plane.kubeconfig)
     yield api
     core: Any = client.CoreV1Api(api)
     core.delete_namespaced_service_account(NAMESPACE, NAMESPACE)

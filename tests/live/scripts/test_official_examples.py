@@ -15,7 +15,7 @@ import kubernetes
 import pytest
 
 from tests.kit import clients
-from tests.kit.controlplane import cluster, shared
+from tests.kit.controlplane import cluster, official_client, shared
 
 DEPLOYMENT = """
 from kubernetes import client, config
@@ -400,7 +400,7 @@ def answers(kubeconfig: Path) -> dict[str, str]:
 @pytest.fixture(scope="module")
 def pods(kubeconfig: Path, answers: dict[str, str]) -> int:
     """How many pods the cluster has, by the official client itself: other tests may have left some."""
-    api = kubernetes.config.new_client_from_config(str(kubeconfig))  # type: ignore[no-untyped-call]
+    api = official_client.connect(kubeconfig)
     return len(kubernetes.client.CoreV1Api(api).list_pod_for_all_namespaces().items)
 
 

@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any
 
 import anyio
-import kubernetes
 import pytest
 
 from tests.kit import clients
+from tests.kit.controlplane import official_client
 
 Raw = Callable[[str], Any]
 Expected = Callable[[Raw], Any]
@@ -34,7 +34,7 @@ def saved(kubeconfig: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def raw(kubeconfig: Path) -> Raw:
     """GET a path through the official client, as plain JSON."""
-    api = kubernetes.config.new_client_from_config(str(kubeconfig))  # type: ignore[no-untyped-call]
+    api = official_client.connect(kubeconfig)
 
     def get(path: str) -> Any:
         answer = api.call_api("GET", api.configuration.host + path, header_params=_auth(api))

@@ -14,6 +14,8 @@ from typing import Any
 import kubernetes
 from kubernetes.utils import parse_quantity
 
+from tests.kit.controlplane import official_client
+
 Object = dict[str, Any]
 Answer = Callable[["Cluster"], Any]
 
@@ -52,7 +54,7 @@ class Cluster:
     """Lists by a short name, each asked for once."""
 
     def __init__(self, kubeconfig: Path) -> None:
-        self.api = kubernetes.config.new_client_from_config(str(kubeconfig))  # type: ignore[no-untyped-call]
+        self.api = official_client.connect(kubeconfig)
         self.get = cache(self._get)
 
     def __getattr__(self, name: str) -> list[Object]:

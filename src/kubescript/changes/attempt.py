@@ -14,7 +14,7 @@ from typing import Final, Protocol
 
 from kubescript import errors, types
 from kubescript.broker import call
-from kubescript.changes import answers, reads, requests
+from kubescript.changes import answers, plan, reads, requests
 from kubescript.changes.rules import effects
 from kubescript.cluster import base
 from kubescript.kube import kinds
@@ -59,6 +59,11 @@ class Attempt:
     """Warnings from the API server, masked."""
     is_beside: bool = False
     """Whether the write was tried under a name that stands in for the real one, which is taken."""
+
+    @property
+    def findings(self) -> tuple[plan.Finding, ...]:
+        """The notices as findings of a plan."""
+        return tuple(plan.Finding(one.rule, one.level, one.message) for one in self.notices)
 
     @property
     def is_idle(self) -> bool:

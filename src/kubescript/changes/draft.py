@@ -121,7 +121,6 @@ def _step(attempt: attempt.Attempt) -> plan.Step:
         before = changes.before
         precondition = plan.Precondition(before.uid, before.resource_version)
     old_pods, new_pods = pods.find(call.subresource, changes)
-    notices = [plan.Finding(one.rule, one.level, one.message) for one in attempt.notices]
     return plan.Step(
         request=_request(call),
         verb=call.verb,
@@ -137,7 +136,7 @@ def _step(attempt: attempt.Attempt) -> plan.Step:
         requested=changes.requested,
         rows=changes.rows,
         labels=before.labels,
-        findings=tuple(notices),
+        findings=attempt.findings,
         images=before.images,
         new_images=_new_images(changes),
         pods=old_pods,

@@ -48,8 +48,8 @@ class Reassessment:
         in another way than was shown, if the API server warns of it, or if a rule now finds more in it or a later
         one."""
         shown, step = self._shown[index], self._now[index]
-        notices = tuple(plan.Finding(one.rule, "warning", one.message) for one in tried.notices)
-        _check(shown, msgspec.structs.replace(step, findings=notices, warnings=tried.warnings))
+        # Attack: an apply by force takes fields from a manager that had none when the plan was made.
+        _check(shown, msgspec.structs.replace(step, findings=tried.findings, warnings=tried.warnings))
         if tried.changes.before is None:
             return
         before = tried.changes.before

@@ -17,10 +17,20 @@ _SHOWN: Final = 5
 _MAX_SHOWN: Final = 200
 
 
-def check(step: plan.Step, tried: attempt.Attempt) -> None:
+def check(step: plan.Step, changes: inspection.Changes) -> None:
     """Raises PlanError unless a step, as it was tried now, still does what was shown, to the same object."""
-    _check_same(step, tried.changes)
-    _check_notices(step, tried)
+    shown = found = ""
+    if step.precondition is not None:
+        shown = step.precondition.uid
+    if changes.before is not None:
+        found = changes.before.uid
+    # Changes of a status, or of fields that the plan does not touch, are no reason to stop.
+    if found == shown and changes.digest == step.digest:
+        return
+    what = f"the request would now change {_describe_rows(changes.rows) or 'nothing'}"
+    if found and shown and found != shown:
+        what = "it is another object of that name"
+    raise errors.PlanError(f"{step.target} has changed since the plan was made: {what}", code="plan.changed")
 
 
 def check_cluster(found: str, approved: plan.Plan) -> None:
@@ -45,34 +55,6 @@ def check_sent(step: plan.Step, sent: attempt.Sent) -> None:
         remedy="look at the object; a webhook or an admission policy changes real requests in another way than dry "
         "runs",
     )
-
-
-def _check_same(step: plan.Step, changes: inspection.Changes) -> None:
-    """Raises PlanError unless the request still does what was shown, to the same object."""
-    shown = found = ""
-    if step.precondition is not None:
-        shown = step.precondition.uid
-    if changes.before is not None:
-        found = changes.before.uid
-    # Changes of a status, or of fields that the plan does not touch, are no reason to stop.
-    if found == shown and changes.digest == step.digest:
-        return
-    what = f"the request would now change {_describe_rows(changes.rows) or 'nothing'}"
-    if found and shown and found != shown:
-        what = "it is another object of that name"
-    raise errors.PlanError(f"{step.target} has changed since the plan was made: {what}", code="plan.changed")
-
-
-def _check_notices(step: plan.Step, tried: attempt.Attempt) -> None:
-    """Raises PlanError if a rule on changes has a message that was not shown."""
-    # Attack: an apply by force takes fields from a manager that had none when the plan was made.
-    shown = {(finding.rule, finding.message) for finding in step.findings}
-    for notice in tried.notices:
-        if (notice.rule, notice.message) not in shown:
-            raise errors.PlanError(
-                f"{step.target} has changed since the plan was made: {notice.rule}: {notice.message}",
-                code="plan.changed",
-            )
 
 
 def _describe_rows(rows: Sequence[inspection.Row]) -> str:

@@ -169,7 +169,7 @@ class Work:
         tried = cluster.try_again(current, self._operation, is_beside=is_beside)
         if isinstance(tried, attempt.Sent):
             raise self._mark_refused(index, step, tried, "failed")
-        sameness.check(step, tried)
+        sameness.check(step, tried.changes)
         # Attack: what was idle when the plan was made runs by now.
         self._again.note(index, tried)
         return tried

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import datetime
 import hashlib
-import re
 from collections.abc import Callable
 from typing import Any, Final
 
 import msgspec
 
-from kubescript.kube import documents, pod_references, selectors, times
+from kubescript.kube import documents, pod_references, quantities, selectors, times
 from kubescript.wire import inspection
 
 __all__ = ["TooManyError", "of"]
@@ -31,7 +30,6 @@ _SERVICE: Final = "kubernetes.io/service-name"
 """The label of an EndpointSlice that names its Service."""
 _MAX_TIME: Final = 40
 """The maximum number of characters of a time."""
-_PERCENT: Final = re.compile(r"([0-9]{1,3})%")
 
 
 class TooManyError(ValueError):
@@ -231,13 +229,8 @@ def _count(value: dict[str, Any], key: str, default: int) -> int:
 
 def _share(value: Any, count: int, *, up: bool = False) -> int:
     """Returns a number of pods that is given as such or in percent. A percentage is rounded as its controller does."""
-    if isinstance(value, int) and not isinstance(value, bool):
-        return min(max(0, value), count)
-    percent = _PERCENT.fullmatch(value) if isinstance(value, str) else None
-    if percent is None:
-        return 0
-    hundredths = int(percent[1]) * count
-    return min(-(-hundredths // 100) if up else hundredths // 100, count)
+    share = quantities.scale(value, count, up=up)
+    return min(max(0, share), count)
 
 
 _KINDS: Final[dict[tuple[str, str], Callable[[dict[str, Any]], inspection.Pods]]] = {

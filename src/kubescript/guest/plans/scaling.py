@@ -3,17 +3,15 @@ PodDisruptionBudgets that it leaves without room."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import Final
 
 from kubescript.guest.kubectl.rows import cells
 from kubescript.guest.plans import changed, reads
-from kubescript.kube import selectors
+from kubescript.kube import quantities, selectors
 
 __all__ = ["describe", "scales", "undo", "want"]
 
-_PERCENT: Final = re.compile(r"([0-9]{1,3})%")
 _SCALERS: Final = "horizontalpodautoscalers"
 _BUDGETS: Final = "poddisruptionbudgets"
 
@@ -94,7 +92,8 @@ def _describe_budgets(look: reads.Reads, change: changed.Change) -> Iterator[str
     pods = {"metadata": {"labels": change.after.labels}}
     for each in look.get(_BUDGETS, change.namespace):
         selector = cells.at(each, "spec.selector")
-        least = _read_share(cells.at(each, "spec.minAvailable"), after)
+        # As the controller does, a percentage is rounded up.
+        least = quantities.scale(cells.at(each, "spec.minAvailable"), after, up=True)
         if selector is None or after > least:
             continue
         name = cells.line(cells.name(each))
@@ -105,11 +104,3 @@ def _describe_budgets(look: reads.Reads, change: changed.Change) -> Iterator[str
             continue
         if matches is None or matches(pods):
             yield f"poddisruptionbudgets/{name} then allows no eviction: {after} remain, {least} must be available"
-
-
-def _read_share(value: object, count: int) -> int:
-    """Returns how many of this number of pods must be available, by a number or a percentage, which is rounded up."""
-    if isinstance(value, int):
-        return value
-    percent = _PERCENT.fullmatch(str(value))
-    return -(-int(percent[1]) * count // 100) if percent else 0

@@ -114,7 +114,7 @@ def width() -> int:
     return min(_WIDEST, columns or _USUAL_WIDTH)
 
 
-def _checkwidth() -> None:
+def _check_width() -> None:
     """Raises ClickException if the terminal would break the lines of a plan."""
     from kubescript.changes.view import plain
 
@@ -135,7 +135,7 @@ def _ask(found: record.Record) -> record.Decision:
 
     # No flag answers the question. Attack: a model with a shell approves its own plan by `yes | kubescript approve`.
     check_person()
-    _checkwidth()
+    _check_width()
     overrides = _list_overrides(found)
     # What was typed before the question is no answer to it.
     termios.tcflush(sys.stdin.fileno(), termios.TCIFLUSH)

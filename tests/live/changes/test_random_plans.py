@@ -189,11 +189,15 @@ def test_every_change_is_a_step_of_an_approved_plan(run: Run) -> None:
 
 
 def test_every_step_that_counts_as_done_was_carried_out(run: Run) -> None:
-    """And no step of a plan that was not approved."""
+    """And no step of a plan that was not approved. Or the API server has refused it, since another client had just made
+    the same change: two plans may scale one Deployment to the same number."""
     carried_out = {event.audit_id for event in run.ours if event.status < 300}
+    overtaken = {event.audit_id for event in run.ours if event.status == 409}
     for each in run.records:
         done = [step for step in each.steps if step.state == "done"]
-        assert all(step.audit_id in carried_out for step in done)
+        for step in done:
+            is_found = step.audit_id in overtaken and step.text == "found done in the cluster"
+            assert step.audit_id in carried_out or is_found, step
         assert not done or each.state in {"applied", "stopped"}
         assert (each.state == "applied") == (len(done) == len(each.steps))
 

@@ -87,7 +87,8 @@ def port(folder: Path) -> Iterator[int]:
 def healthy(port: int, seconds: float = 5.0) -> bool:
     """Whether a probe gets its answer."""
     try:
-        return httpx2.get(f"http://127.0.0.1:{port}/health", timeout=seconds).status_code == 200
+        timeout = patience.scaled(seconds)
+        return httpx2.get(f"http://127.0.0.1:{port}/health", timeout=timeout).status_code == 200
     except httpx2.HTTPError:
         return False
 

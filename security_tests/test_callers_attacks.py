@@ -30,7 +30,8 @@ READ: Final = "[p.metadata.name for p in k8s.CoreV1Api().list_namespaced_pod('ho
 FILE: Final = {"bob": "token-of-bob-0123456789", "mallory": "token-of-mallory-0123456789"}
 PING: Final = {"jsonrpc": "2.0", "id": 7, "method": "ping"}
 STREAMS: Final = {"Accept": "application/json, text/event-stream"}
-HTTP: Final = httpx2.Client(timeout=60)
+# The server ends idle connections, perhaps just when the next request is sent on one.
+HTTP: Final = httpx2.Client(timeout=60, limits=httpx2.Limits(max_keepalive_connections=0))
 INITIALIZE: Final = {
     "jsonrpc": "2.0", "id": 1, "method": "initialize",
     "params": {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "attack", "version": "1"}},

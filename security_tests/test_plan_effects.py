@@ -173,6 +173,16 @@ def test_what_runs_only_after_the_plan_was_made_stops_it(shop: Shop) -> None:
     assert again.critical and shop.plans.apply(again).state == "applied"
 
 
+def test_the_size_of_a_config_map_is_told_of_it_alone(shop: Shop) -> None:
+    """Not of a Deployment of its name, of which the same plan deletes both."""
+    web = shop.deployment()
+    settings = shop.make("ConfigMap", web["metadata"]["name"], data={"a": "1"})
+    shown = shop.delete(settings, web)
+    told = [any("; 1 keys" in line for line in step.effects) for step in shown.steps]
+    assert told == [True, False], shown.steps
+    assert shop.plans.apply(shown).state == "applied"
+
+
 def test_a_user_that_appears_after_the_plan_stops_it(shop: Shop) -> None:
     """A pod that mounts a ConfigMap by then; and one that starts where there was only a template."""
     settings = shop.make("ConfigMap", "settings", data={"a": "1", "b": "2"})

@@ -56,7 +56,8 @@ def _report_content(k8s: client.K8s, served: served_kinds.Served, namespace: str
 
 def _report_all(k8s: client.K8s, kind: tool_kinds.Kind, one: impact_report.Report, *query: tuple[str, str]) -> None:
     """Adds a line about the objects of a kind in the whole cluster."""
-    found = inventory.Inventory(inventory.read_lists(k8s, None, {kind: "metadata"}, *query))
+    lists = inventory.read_lists(k8s, None, {kind: "metadata"}, *query)
+    found = inventory.Inventory(lists)
     removals.tell_taken(one, found.objects.values())
     removals.tell_gaps(one, found.missing)
 
@@ -69,14 +70,15 @@ def _report_users(k8s: client.K8s, kind: tool_kinds.Kind, field: str, name: str,
     if named:
         one.find(users.RULE, "warning", f"named by {kind.full_name} ({field})")
         line = f"{len(named)} {kind.full_name} name it ({field})"
-        uids = removals.list_lasting(inventory.find(kind, each) for each in named)
+        affected = [inventory.find(kind, each) for each in named]
+        uids = removals.list_lasting(affected)
         one.affect(line, f"named by {kind.full_name}", len(named), uids)
     removals.tell_gaps(one, found.missing)
 
 
 def _report_claim(k8s: client.K8s, removal: inventory.Removal, one: impact_report.Report) -> None:
     """Adds a finding about the claim that is bound to a volume."""
-    volume = inventory.fetch(k8s, [removal]).get(removal.name, {})
+    volume = inventory.fetch(k8s, [removal]).get(removal.uid, {})
     claim = cells.at(volume, "spec.claimRef", {})
     if claim and cells.at(volume, "status.phase") == "Bound":
         name = cells.line(f"{claim.get('namespace')}/{claim.get('name')}")

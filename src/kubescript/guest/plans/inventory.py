@@ -197,13 +197,13 @@ def read_whole(
 
 
 def fetch(k8s: client.K8s, removals: Iterable[Removal], accept: Accept = "json") -> dict[str, Json]:
-    """Returns the objects that are deleted, by name; those that cannot be read are missing."""
+    """Returns the objects that are deleted, by uid; those that cannot be read are missing."""
     reads = {}
     for each in removals:
         call = exchanges.Call("GET", each.kind.path(each.namespace or None, each.name), accept=accept)
-        reads[each.name] = functools.partial(_fetch, k8s, call)
+        reads[each.uid] = functools.partial(_fetch, k8s, call)
     answers = subject.together(k8s, reads)
-    return {name: data for name, data in answers.items() if isinstance(data, dict)}
+    return {uid: data for uid, data in answers.items() if isinstance(data, dict)}
 
 
 def _fetch(k8s: client.K8s, call: exchanges.Call) -> Any:

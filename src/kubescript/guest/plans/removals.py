@@ -30,9 +30,10 @@ Reports = Sequence[tuple[inventory.Removal, impact_report.Report]]
 
 def report(k8s: client.K8s, served: served_kinds.Served, namespace: str, removals: Reports) -> None:
     """Reports the effects of one namespace's deletions. Raises ApiException."""
-    found = inventory.read(k8s, namespace, served, [each.kind.full_name for each, _ in removals])
-    gone = found.collect([each.uid for each, _ in removals if not each.orphans])
-    for each, _ in removals:
+    deleted = [removal for removal, _ in removals]
+    found = inventory.read(k8s, namespace, served, [each.kind.full_name for each in deleted])
+    gone = found.collect([each.uid for each in deleted if not each.orphans])
+    for each in deleted:
         # The object itself goes in any case.
         if each.uid in found.objects:
             gone[each.uid] = found.objects[each.uid]
@@ -40,25 +41,26 @@ def report(k8s: client.K8s, served: served_kinds.Served, namespace: str, removal
     ends: dict[str, int] = {}
     for index, (removal, one) in enumerate(removals):
         taken = _list_taken(found, removal, gone)
-        ends |= dict.fromkeys([removal.uid, *(each.uid for each in taken)], index)
+        uids = [removal.uid, *(each.uid for each in taken)]
+        ends |= dict.fromkeys(uids, index)
         tell_taken(one, taken)
         _tell_orphans(one, found, removal, gone)
         _note_pods(one, [*taken, *filter(None, [found.objects.get(removal.uid)])])
         losses.report(removal, one)
     users.report(k8s, namespace, found, ends, removals)
-    sizes = _count_keys(k8s, [each for each, _ in removals])
+    sizes = _count_keys(k8s, deleted)
     for removal, one in removals:
-        tell_object(one, found.objects.get(removal.uid), sizes.get(removal.name, ""))
+        tell_object(one, found.objects.get(removal.uid), sizes.get(removal.uid, ""))
         tell_gaps(one, found.missing)
 
 
 def _count_keys(k8s: client.K8s, removals: Sequence[inventory.Removal]) -> dict[str, str]:
-    """Returns how much the deleted ConfigMaps hold, by name."""
+    """Returns how much the deleted ConfigMaps hold, by uid."""
     maps = [each for each in removals if each.kind.full_name == "configmaps"]
     sizes = {}
-    for name, data in inventory.fetch(k8s, maps).items():
+    for uid, data in inventory.fetch(k8s, maps).items():
         count = len(cells.at(data, "data", {})) + len(cells.at(data, "binaryData", {}))
-        sizes[name] = f"; {count} keys"
+        sizes[uid] = f"; {count} keys"
     return sizes
 
 

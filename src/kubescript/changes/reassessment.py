@@ -97,8 +97,10 @@ class Reassessment:
 
     def _look_at_deletions(self, first: int) -> None:
         """Looks at the remaining deletions alone."""
-        indexes = [index for index in range(first, len(self._shown)) if self._shown[index].removes]
-        found = self._assessor.look([self._now[index] for index in indexes], self._operation)
+        remaining = range(first, len(self._shown))
+        indexes = [index for index in remaining if self._shown[index].removes]
+        deletions = [self._now[index] for index in indexes]
+        found = self._assessor.look(deletions, self._operation)
         for index, now in zip(indexes, found, strict=True):
             # What is left of something also depends on the changes.
             affected = tuple(each for each in now.affected if each.left is None)

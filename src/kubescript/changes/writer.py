@@ -158,7 +158,8 @@ class Writer:
 
     def _judge(self, tried: attempt.Attempt, status: int, made: bytes, operation: operation.Operation) -> attempt.Sent:
         """Returns what a request has changed, by the API server's answer. Raises KubescriptError."""
-        changes = self._compare(tried.asked, tried.before, made, operation.summary.found, tried.scale)
+        counted = operation.summary.found
+        changes = self._compare(tried.asked, tried.before, made, counted, tried.scale)
         found = effects.findings(tried.asked, changes, self._rules)
         return attempt.Sent(status, changes=changes, denials=found.denials)
 

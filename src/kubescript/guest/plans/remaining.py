@@ -69,9 +69,8 @@ def _budgets(listed: Mapping[str, list[Json]], gone: Objects) -> Iterator[_Loss]
     pods = _names(gone.values(), "pods")
     budgets = _names(gone.values(), _BUDGETS)
     # A pod that is not ready does not count towards a budget.
-    healthy = [
-        each for each in listed.get("pods", ()) if cells.name(each) in pods and cells.condition(each, "Ready") == "True"
-    ]
+    ready = [each for each in listed.get("pods", ()) if cells.condition(each, "Ready") == "True"]
+    healthy = [each for each in ready if cells.name(each) in pods]
     for budget in listed.get("poddisruptionbudgets", ()):
         name = cells.name(budget)
         selector = cells.at(budget, "spec.selector")
@@ -89,8 +88,10 @@ def _budgets(listed: Mapping[str, list[Json]], gone: Objects) -> Iterator[_Loss]
 
 def _autoscalers(listed: Mapping[str, list[Json]], gone: Objects, removal: inventory.Removal) -> Iterator[str]:
     """Yields the HorizontalPodAutoscalers of a deleted object."""
+    kind = removal.kind
     deleted = _names(gone.values(), f"{_AUTOSCALERS}.autoscaling")
     for each in listed.get(_AUTOSCALERS, ()):
-        is_of = scaling.scales(each, removal.kind.group, removal.kind.kind, removal.name)
-        if is_of and cells.name(each) not in deleted:
-            yield cells.line(cells.name(each))
+        name = cells.name(each)
+        is_of = scaling.scales(each, kind.group, kind.kind, removal.name)
+        if is_of and name not in deleted:
+            yield cells.line(name)

@@ -112,8 +112,9 @@ def _report_routes(users: Sequence[_User], removals: Sequence[tuple[inventory.Re
         for user in users:
             if user.end <= index:
                 continue
+            later = "" if user.end == math.inf else _LATER
             for message in routes.find(user.kind, user.data, each.kind.full_name, each.name):
-                one.find(RULE, "warning", message if user.end == math.inf else message + _LATER)
+                one.find(RULE, "warning", message + later)
 
 
 def _list_users(listed: Listed, found: inventory.Inventory, ends: Ends) -> Iterator[_User]:

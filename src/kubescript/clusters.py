@@ -56,7 +56,7 @@ def _access(
         raise errors.ConfigError(f"{prefix}{error.message}", remedy=error.remedy) from None
     resolve = kind_resolver.KindResolver(cluster)
     where = name if several else ""
-    write_rules = write_settings.read(own.write_policy, own.mode)
+    write_rules = write_settings.read(own.write_policy, own.mode, own.approval)
     own_writer = writer.Writer(cluster, masking.changes, write_rules, masking.text, where)
     cluster_broker = broker.Broker(
         cluster,

@@ -20,8 +20,8 @@ from tests.kit.controlplane.writer import Object
 
 SHOP: Final = "shop"
 """In scripts and answers of a planner, and in objects that are `placed`, it stands for the planner's namespace."""
-PERMITTED: Final = ("writes.namespaces", "writes.subresource")
-"""Rules that are lifted here."""
+LEVELS: Final = {"writes.subresource": "allow"}
+"""The levels of rules that are not the default ones here."""
 
 
 class Planner:
@@ -87,7 +87,7 @@ def planner(kubeconfig: Path, *contexts: str, mode: str = "plan", namespace: str
         {
             "kubeconfig": kubeconfig,
             "writes": mode,
-            "write_policy": {"permit": PERMITTED},
+            "write_policy": {"levels": LEVELS},
             "contexts": {name: {"context": "test"} for name in contexts},
             "limits": {"memory_mib": 256},
         }

@@ -13,7 +13,7 @@ from typing import Final
 
 from kubescript import contexts, errors, types
 from kubescript.broker import broker, call, operation, rate
-from kubescript.changes import answers, attempt, reads, replacement, requests
+from kubescript.changes import answers, attempt, bound_roles, reads, replacement, requests
 from kubescript.changes.rules import effects
 from kubescript.changes.rules import writes as write_policy
 from kubescript.cluster import base
@@ -242,7 +242,8 @@ class Writer:
         tried = self._dry_runs.try_until_it_stands(call, canonical, stand_in)
         if isinstance(tried, types.Response):
             return tried
-        found = effects.findings(canonical, tried.changes, self._rules, replaces=is_beside)
+        changes = bound_roles.add_risk(call, canonical, tried.changes, self._reads, self._compare)
+        found = effects.findings(canonical, changes, self._rules, replaces=is_beside)
         if found.denials:
             # Trying the write has left the dry run's own request in the call.
             call.request = canonical

@@ -67,7 +67,7 @@ def _judges(settings: config.Settings) -> Iterator[dict[str, policy_cases.Judge]
         for name in settings.context_names or ("",):
             own = settings.of_context(name) if name else settings
             calls = clusters.policy_of(own)
-            writes = write_settings.read(own.write_policy, own.mode)
+            writes = write_settings.read(own.write_policy, own.mode, own.approval)
             judges[name] = policy_cases.Judge(calls, writes, engine.changes)
         yield judges
 

@@ -11,11 +11,11 @@ from kubescript.config.observability import Audit, Telemetry
 from kubescript.config.section import MIB
 from kubescript.config.settings import Mode, Settings, check_reload, lower
 from kubescript.config.suggestions import nearest
-from kubescript.config.write_policy import Approvals, Expression, Plans, WritePolicy
+from kubescript.config.write_policy import Approvals, Expression, Level, Plans, WritePolicy
 
 __all__ = [
     "LOOPBACK", "MIB", "ROUTES", "Access", "Approvals", "Audit", "Auth", "Context", "DeniedResource", "Expression",
-    "Http", "Impersonation", "Introspection", "Limits", "Mode", "OpenShift", "OpenStack", "Output", "Plans",
+    "Http", "Impersonation", "Introspection", "Level", "Limits", "Mode", "OpenShift", "OpenStack", "Output", "Plans",
     "Redaction", "RedactionRule", "Route", "Sandbox", "Settings", "Telemetry", "Tls", "WritePolicy", "check_reload",
     "defer_models", "load", "lower", "nearest", "normal_url",
 ]  # fmt: skip

@@ -9,7 +9,11 @@ from pydantic import Field
 
 from kubescript.config import section
 
-__all__ = ["Approvals", "Expression", "Plans", "WritePolicy"]
+__all__ = ["Approvals", "Expression", "Level", "Plans", "WritePolicy"]
+
+Level = Literal["refuse", "critical", "warn", "allow"]
+"""What becomes of a write that a rule covers: it is refused; the person who approves it must override the rule by name
+and give a reason; the person reads a warning; nothing."""
 
 
 class Approvals(section.Section):
@@ -36,8 +40,9 @@ class Expression(section.Section):
     """The operations to which it applies. In a DELETE, `object` is null; an eviction is a DELETE of its pod."""
     message: Annotated[str, Field(max_length=300)] = ""
     """The message if it is false. Default: the expression."""
-    action: Literal["deny", "warn"] = "deny"
-    """Whether to refuse the change, or show the message to the person who approves it."""
+    action: Literal["deny", "critical", "warn"] = "deny"
+    """Whether to refuse the change, or show the message to the person who approves it; if critical, that person must
+    override the rule by name and give a reason."""
 
 
 class WritePolicy(section.Section):
@@ -55,8 +60,9 @@ class WritePolicy(section.Section):
     """The smallest and the largest number of replicas that may be set, including those of a HorizontalPodAutoscaler."""
     registries: tuple[str, ...] = ()
     """The registries from which images may come: `registry.example.com/team`, `docker.io/library`. Default: any."""
-    permit: tuple[str, ...] = ()
-    """Ids of built-in rules that are lifted: `writes.secrets`, `writes.host_path`."""
+    levels: Mapping[str, Level] = {}
+    """The levels of built-in rules by their ids: `{"writes.nodes" = "allow"}`. Where no person reads the findings of a
+    write (`direct`, and `approval = "argument"`), every level but `allow` refuses it. Default: docs/write.md."""
     objects: Annotated[int, Field(ge=1, le=1_000)] = 50
     """Maximum requests of one plan."""
     per_minute: Annotated[int, Field(ge=1, le=10_000)] = 120

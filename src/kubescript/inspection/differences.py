@@ -20,9 +20,11 @@ from kubescript.inspection import (
     facts,
     field_managers,
     hidden,
+    node_parts,
     nodes,
     requested,
     reverse_patch,
+    rights,
     risks,
     scales,
 )
@@ -86,8 +88,10 @@ def compare(
     # A built-in kind has the number of replicas in the same field as its Scale.
     scale = scale or before
     risky: tuple[str, ...] = ()
+    grants = rights.Grants()
     if after is not None and not is_scaling:
-        risky = risks.between(_raw(before), after.raw)
+        grants = rights.between(about, _raw(before), after.raw)
+        risky = _list_risks(about, _raw(before), after.raw, grants)
     was = _facts(about, before)
     now = _facts(about, after)
     if is_scaling:
@@ -115,8 +119,21 @@ def compare(
         requested=found.requested or _digest(was, None),
         undo=undo,
         risks=risky,
+        binds=grants.binds,
         taken=_list_taken(about, before, after),
     )
+
+
+def _list_risks(
+    about: inspection.Comparison, before: dict[str, Any] | None, after: dict[str, Any], grants: rights.Grants
+) -> tuple[str, ...]:
+    """Returns the risks of a change, sorted."""
+    found = set(risks.between(before, after))
+    if grants.escalates:
+        found.add("escalation")
+    if node_parts.changes_more(about, before, after):
+        found.add("node")
+    return tuple(sorted(found))
 
 
 def _list_taken(

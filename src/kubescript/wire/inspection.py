@@ -238,12 +238,16 @@ class Changes(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fi
     """A JSON patch that reverses the changes; empty where none exists, or where it would reveal masked values."""
     risks: tuple[str, ...] = ()
     """The `RISKS` that the request introduces, sorted."""
+    binds: str = ""
+    """The Role that the request gives to new subjects. Whether its rules lead further is a risk that is not in
+    `risks`."""
     objections: tuple[Objection, ...] = ()
     taken: tuple[Taken, ...] = ()
 
 
 RISKS: Final = (
-    "finalizers", "hostIPC", "hostNetwork", "hostPID", "hostPath", "ownerReferences", "privileged", "serviceAccount",
+    "escalation", "finalizers", "hostIPC", "hostNetwork", "hostPID", "hostPath", "node", "ownerReferences",
+    "privileged", "serviceAccount",
 )  # fmt: skip
-"""Changes that rules name: removed finalizers, changed owners or service accounts, and new demands of a pod on its
-node."""
+"""Changes that rules name: removed finalizers, changed owners or service accounts, new demands of a pod on its node,
+rights that lead to more than they say, and of a node more than its labels, annotations, taints and `unschedulable`."""

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from kubescript import config
-from kubescript.changes.rules import write_settings, writes
+from kubescript.changes.rules import table, write_settings
 from tests.kit import paths, trails
 
 PAGE = (paths.ROOT / "docs" / "write.md").read_text("utf-8")
@@ -192,7 +192,7 @@ def test_settings_that_are_wrong_are_told_as_the_server_tells_them(tmp_path: Pat
 
 
 def test_the_page_names_every_setting_and_every_rule(tmp_path: Path) -> None:
-    """Its example is valid, its cases end as it says, and no rule that can be lifted is left out."""
+    """Its example is valid, its cases end as it says, and no rule that has a level is left out."""
     plans, example = re.findall(r"```toml\n(.*?)```", PAGE, re.DOTALL)
     (cases,) = re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL)
     assert set(tomllib.loads(plans)["plans"]) == set(config.Plans.model_fields)
@@ -200,8 +200,8 @@ def test_the_page_names_every_setting_and_every_rule(tmp_path: Path) -> None:
     assert set(given) == set(config.WritePolicy.model_fields)
     assert set(given["expressions"][0]) == set(config.Expression.model_fields)
     write_settings.read(config.WritePolicy.model_validate(given))
-    liftable = set(re.findall(r"(?m)^\| `(writes\.[a-z_]+)` \| .* \| yes \|$", PAGE))
-    assert liftable == {rule.id for rule in writes.RULES}
+    levels = dict(re.findall(r"(?m)^\| `(writes\.[a-z_.]+)` \| .* \| (refuse|critical|warn) \|$", PAGE))
+    assert levels == {rule.id: rule.level for rule in table.RULES}
     file = tmp_path / "page.toml"
     file.write_text(example)
     done = judged(tmp_path, cases, "--config", str(file))

@@ -7,12 +7,12 @@ kubescript's own words.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
 from kubescript import config
-from kubescript.changes.rules import writes
+from kubescript.changes.rules import table, writes
 from kubescript.kube import images, selectors
 from kubescript.policy import policy
 from kubescript.request import request
@@ -22,6 +22,8 @@ __all__ = ["Findings", "Notice", "findings"]
 
 _COUNTS: Final = frozenset({"replicas", "minReplicas", "maxReplicas", "parallelism"})
 """The fields with a number of pods, or with the bounds of a HorizontalPodAutoscaler."""
+_LEVELS: Final[Mapping[str, Literal["warning", "critical"]]] = {"warn": "warning", "critical": "critical"}
+"""Maps the levels in settings to those of findings."""
 _MOST_SHOWN: Final = 1_000
 """How many characters of names a notice has."""
 _WHOLE: Final = re.compile(r"[0-9]{1,9}")
@@ -58,16 +60,32 @@ def findings(
         *_targets(call, changes, rules, replaces=replaces),
         *_counts(changes, rules),
         *_images(changes, rules),
-        *_risks(changes, rules),
+        *_risks(changes),
     ]
     notices = [*_hidden(changes), *_list_taken(changes)]
-    for rule, text in _objections(call, changes, rules):
-        name = f"writes.expressions.{rule.id}"
-        if rule.action == "deny":
+    for rule in _list_rules(call, changes):
+        level = rules.level(rule)
+        if level == "refuse":
+            denials.append(writes.by(rule))
+        elif level != "allow":
+            notices.append(Notice(rule.id, rule.notice, _LEVELS[level]))
+    for own, text in _objections(call, changes, rules):
+        name = f"writes.expressions.{own.id}"
+        if own.action == "deny" or (own.action == "critical" and not rules.is_read):
             denials.append(_deny(name, text, ""))
         else:
-            notices.append(Notice(name, text))
+            notices.append(Notice(name, text, _LEVELS[own.action]))
     return Findings(tuple(denials), tuple(notices))
+
+
+def _list_rules(call: request.Request, changes: inspection.Changes) -> Iterator[table.Rule]:
+    """Yields the built-in rules that cover a write and its changes."""
+    operation = writes.operation(call, exists=changes.before is not None)
+    found = set(changes.risks)
+    for rule in table.RULES:
+        is_covered = operation in rule.operations and rule.is_about(call)
+        if is_covered or found.intersection(rule.risks):
+            yield rule
 
 
 def _deny_creation(
@@ -136,13 +154,9 @@ def _images(changes: inspection.Changes, rules: writes.Policy) -> Iterator[polic
         yield _deny("writes.registries", f"images come from {writes.some(rules.registries)}", "choose such an image")
 
 
-def _risks(changes: inspection.Changes, rules: writes.Policy) -> Iterator[policy.Decision]:
-    found = set(changes.risks)
-    for rule in writes.RULES:
-        if rule.id not in rules.permit and found.intersection(rule.risks):
-            yield writes.by(rule)
+def _risks(changes: inspection.Changes) -> Iterator[policy.Decision]:
     # Attack: a compromised masking process invents a risk that no rule covers.
-    if found.difference(inspection.RISKS):
+    if set(changes.risks).difference(inspection.RISKS):
         yield _deny("writes.risks", "the change has a risk that is not known", writes.COMMAND)
 
 

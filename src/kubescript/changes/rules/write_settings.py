@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from kubescript import config, errors
-from kubescript.changes.rules import writes
+from kubescript.changes.rules import table, writes
 from kubescript.kube import images, kinds, selectors
 from kubescript.wire import inspection
 
@@ -23,10 +23,10 @@ _DECISIVE: Final = {"acts_as", "approval", "denied_resources", "deny_defaults", 
 applied."""
 
 
-def read(given: config.WritePolicy, mode: str = "plan") -> writes.Policy:
-    """Converts the settings of a cluster in this mode. Raises ConfigError for a rule that cannot have its intended
-    effect."""
-    _check_permits(given.permit)
+def read(given: config.WritePolicy, mode: str = "plan", approval: str = "person") -> writes.Policy:
+    """Converts the settings of a cluster in this mode, whose plans are approved in this way. Raises ConfigError for a
+    rule that cannot have its intended effect."""
+    _check_rules(given.levels)
     _check_namespaces(given.namespaces)
     for rule in given.approvals:
         _check_namespaces(rule.namespaces)
@@ -50,7 +50,8 @@ def read(given: config.WritePolicy, mode: str = "plan") -> writes.Policy:
         given.targets,
         (least, most),
         given.registries,
-        frozenset(given.permit),
+        given.levels,
+        mode == "plan" and approval == "person",
         given.expressions,
         given.per_minute,
         tuple(asked),
@@ -103,14 +104,14 @@ def expressions(settings: config.Settings) -> tuple[inspection.Expression, ...]:
     return tuple(found.values())
 
 
-def _check_permits(permit: Iterable[str]) -> None:
-    """Refuses names of rules that do not exist, or that cannot be lifted."""
-    known = {rule.id for rule in writes.RULES}
-    for name in permit:
+def _check_rules(names: Iterable[str]) -> None:
+    """Refuses names of rules that do not exist, or that have no level."""
+    known = {rule.id for rule in table.RULES}
+    for name in names:
         if name in known:
             continue
         hint = config.nearest(name, known)
-        raise _wrong(f"`permit`: no rule {name[:80]!r} can be lifted{hint}")
+        raise _wrong(f"`levels`: no rule {name[:80]!r} has a level{hint}")
 
 
 def _check_namespaces(patterns: Iterable[str]) -> None:

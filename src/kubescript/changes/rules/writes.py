@@ -1,28 +1,27 @@
 """The policy for writes: which ones may be tried at all. It does no I/O and keeps no state.
 
 `policy` decides whether a cluster may be changed; `find_objection` then judges each write before anything is sent, and
-`effects` judges the changes in its dry run. Both deny writes by rules with an id. The rules that an operator can lift
-are `RULES`.
+`effects` judges the changes in its dry run. Both deny writes by rules with an id. Those whose level an operator can set
+are in `table`.
 """
 
 from __future__ import annotations
 
 import fnmatch
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from kubescript import config
 from kubescript.changes import requests
+from kubescript.changes.rules import table
 from kubescript.kube import kinds
 from kubescript.policy import policy
 from kubescript.request import request
 
 __all__ = [
     "COMMAND",
-    "RULES",
     "Policy",
-    "Rule",
     "by",
     "check_verb",
     "find_objection",
@@ -33,65 +32,11 @@ __all__ = [
 ]  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class Rule:
-    """A built-in rule: what it covers, and why such writes are denied."""
-
-    id: str
-    reason: str
-    resources: tuple[tuple[str, str], ...] = ()
-    """The (group, resource) of the objects that the rule covers, in every version; "*" covers the whole group."""
-    risks: tuple[str, ...] = ()
-    """The changes that the rule covers, from `inspection.RISKS`."""
-
-
-_SUBRESOURCE: Final = Rule("writes.subresource", "this subresource is not written here")
-# Writes that are always denied have no entry here.
-RULES: Final = (
-    Rule("writes.secrets", "Secrets are not changed here", (("", "secrets"),)),
-    Rule(
-        "writes.rbac",
-        "rights are not changed here",
-        (
-            ("rbac.authorization.k8s.io", "*"), ("certificates.k8s.io", "*"), ("authentication.k8s.io", "*"),
-            ("authorization.k8s.io", "*"), ("policy", "podsecuritypolicies"), ("", "serviceaccounts/token"),
-            # OpenShift serves the same objects, and its own kinds of rights, in these groups.
-            ("authorization.openshift.io", "*"), ("oauth.openshift.io", "*"), ("user.openshift.io", "*"),
-            ("security.openshift.io", "*"),
-        ),
-    ),
-    Rule(
-        "writes.webhooks",
-        "admission and APIs are not changed here",
-        (("admissionregistration.k8s.io", "*"), ("apiregistration.k8s.io", "*")),
-    ),
-    Rule("writes.crds", "definitions of resources are not changed here", (("apiextensions.k8s.io", "*"),)),
-    Rule("writes.namespaces", "namespaces are not changed here", (("", "namespaces"), ("project.openshift.io", "*"))),
-    Rule("writes.nodes", "nodes are not changed here", (("", "nodes"),)),
-    Rule(
-        "writes.service_account",
-        "service accounts stay as they are",
-        resources=(("", "serviceaccounts"),),
-        risks=("serviceAccount",),
-    ),
-    Rule("writes.finalizers", "finalizers are not removed here", risks=("finalizers",)),
-    Rule("writes.owners", "owner references stay as they are", risks=("ownerReferences",)),
-    Rule("writes.privileged", "privileged containers and capabilities are not permitted", risks=("privileged",)),
-    Rule("writes.host_path", "hostPath and local volumes are not permitted", risks=("hostPath",)),
-    Rule(
-        "writes.host_namespaces",
-        "hostNetwork, hostPID and hostIPC are not permitted",
-        risks=("hostIPC", "hostNetwork", "hostPID"),
-    ),
-    _SUBRESOURCE,
-)  # fmt: skip
-"""Rules that deny unless `permit` names their id."""
-
 COMMAND: Final = "return the kubectl command"
 _VERBS: Final = frozenset({"create", "update", "patch", "delete"})
 # Other subresources have effects that no dry run shows.
 _LIFTED: Final = frozenset({"status", "ephemeralcontainers", "resize", "approval"})
-"""The subresources that may be written if `writes.subresource` is lifted."""
+"""The subresources that may be written if `writes.subresource` does not refuse that."""
 # These decisions are irrevocable, and no later look at the object could confirm that they were carried out.
 _UNPLANNED: Final = frozenset({"bindings", "pods/binding"})
 """Decisions that never become part of a plan."""
@@ -109,11 +54,20 @@ class Policy:
     targets: str = ""
     replicas: tuple[int, int] = (0, 100)
     registries: tuple[str, ...] = ()
-    permit: frozenset[str] = frozenset()
+    levels: Mapping[str, config.Level] = field(default_factory=dict)
+    """The levels that the operator has set, by the rule's id."""
+    is_read: bool = False
+    """Whether a person reads the findings of a write before it is sent."""
     expressions: tuple[config.Expression, ...] = ()
     per_minute: int = 120
     unapproved: tuple[str, ...] = ()
     """The namespaces in which people must approve a write, of a cluster in which none is asked."""
+
+    def level(self, rule: table.Rule) -> config.Level:
+        """Returns what becomes of a write that a rule covers."""
+        chosen = self.levels.get(rule.id, rule.level)
+        # Attack: a model writes what only a person may decide, where no person reads its findings.
+        return chosen if self.is_read or chosen == "allow" else "refuse"
 
 
 def find_objection(call: request.Request, rules: Policy) -> policy.Decision | None:
@@ -136,15 +90,14 @@ def resource(call: request.Request) -> str:
     return f"{name}/{call.subresource}"
 
 
-def operation(call: request.Request, *, exists: bool) -> str:
-    """Returns the operation of a write in Kubernetes' admission terms; `exists` says whether the object exists
-    already."""
+def operation(call: request.Request, *, exists: bool) -> table.Operation:
+    """Returns the operation of a write; `exists` says whether the object exists already."""
     if verb(call) == "delete":
         return "DELETE"
     return "UPDATE" if exists else "CREATE"
 
 
-def by(rule: Rule) -> policy.Decision:
+def by(rule: table.Rule) -> policy.Decision:
     """Returns a built-in rule's denial."""
     return _deny(rule.id, rule.reason, COMMAND)
 
@@ -195,9 +148,7 @@ def _denials(call: request.Request, rules: Policy) -> Iterator[policy.Decision]:
             'people must approve a change here, and with `writes = "direct"` nobody is asked',
             'the operator can set `writes = "plan"`, or take the namespace out of `write_policy.approvals`',
         )
-    for rule in RULES:
-        if rule.id not in rules.permit and _covers(rule, call):
-            yield by(rule)
+    yield from _list_refusals(call, rules)
     refused = check_verb(call, verb(call), rules)
     if refused is not None:
         yield refused
@@ -215,8 +166,8 @@ def _always(call: request.Request) -> Iterator[policy.Decision]:
         yield _deny("writes.verbs", "this is no write of an object", COMMAND)
     if is_many or (call.verb != "create" and not call.name):
         yield _deny("writes.collections", "a write names one object", "delete each object by its name")
-    if not _is_plain(call) and call.subresource not in _LIFTED:
-        yield by(_SUBRESOURCE)
+    if not table.is_plain(call) and call.subresource not in _LIFTED:
+        yield by(table.SUBRESOURCE)
     options = dict(call.query)
     if options.get("labelSelector") or options.get("fieldSelector"):
         yield _deny("writes.selector", "a write takes no selector", "list first, then write each object by its name")
@@ -235,24 +186,23 @@ def _list_verbs(call: request.Request) -> frozenset[str]:
     return _VERBS - {"create"} if call.name else _VERBS
 
 
-def _covers(rule: Rule, call: request.Request) -> bool:
-    """Says whether a built-in rule is about such a write."""
-    if rule is _SUBRESOURCE:
-        return not _is_plain(call)
-    # Attack: the same objects are also served in another group, which the rule does not name.
-    for place in kinds.places(call.group, call.resource):
-        names = ("*", place.plural, f"{place.plural}/{call.subresource}")
-        if any((place.group, name) in rule.resources for name in names):
-            return True
-    return False
+def _list_refusals(call: request.Request, rules: Policy) -> Iterator[policy.Decision]:
+    """Yields the built-in rules that refuse a write, whatever its dry run shows."""
+    possible = _list_operations(call)
+    for rule in table.RULES:
+        if rules.level(rule) == "refuse" and rule.is_about(call):
+            refused = possible & rule.operations
+            possible -= refused
+            if refused and not possible:
+                yield by(rule)
 
 
-def _is_plain(call: request.Request) -> bool:
-    """Says whether a write is for the object itself, its number of replicas or its eviction."""
-    # A status is a controller's observation, not a person's intent.
-    if call.subresource in {"", "scale"}:
-        return True
-    return (call.group, call.resource, call.subresource) == ("", "pods", "eviction")
+def _list_operations(call: request.Request) -> frozenset[table.Operation]:
+    """Returns the operations that a write may turn out to be."""
+    # Only its dry run shows whether an apply creates its object.
+    is_apply = call.content_type.startswith("application/apply-patch")
+    states = (False, True) if is_apply else (call.verb != "create",)
+    return frozenset(operation(call, exists=exists) for exists in states)
 
 
 def _is_in_scope(namespace: str, patterns: tuple[str, ...]) -> bool:

@@ -58,7 +58,7 @@ POLICY = MappingProxyType({
     "a proxy": (READ_ONLY, "k8s.coreV1().connect_get_namespaced_service_proxy('web', 'shop')", "tunnel"),
     "a write without a name": (WRITABLE, "k8s.coreV1().delete_collection_namespaced_pod('shop')", "writes.collections"),
     "a write to a node": (WRITABLE, "k8s.coreV1().patch_node('gke-pool-1-7f9c6d5b8', {'spec': {}})", "writes.nodes"),
-    "a role": (WRITABLE, "k8s.rbacV1().delete_namespaced_role_binding('web-admins', 'shop')", "writes.rbac"),
+    "a role": (WRITABLE, "k8s.rbacV1().delete_namespaced_role_binding('web-admins', 'shop')", "writes.roles"),
     "a status": (WRITABLE, "k8s.coreV1().patch_namespaced_pod_status('web-7f9c6d5b8', 'shop', {})", "writes.subresource"),
     "a made-up name": (WRITABLE, "k8s.coreV1().create_namespaced_pod('shop', {'metadata': {}})", "writes.generate_name"),
 })  # fmt: skip

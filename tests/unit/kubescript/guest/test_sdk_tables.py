@@ -14,7 +14,7 @@ import pytest
 from kubernetes import client as official
 
 from kubescript import errors
-from kubescript.changes.rules import writes
+from kubescript.changes.rules import table, writes
 from kubescript.guest.sdk.values import operations
 from kubescript.policy import policy
 from kubescript.request import request
@@ -114,7 +114,7 @@ def _can_work(operation: operations.Operation) -> bool:
         return False  # the protocol has no such methods
     path = re.sub(r"[{}_]", "", operation.path.strip("/"))
     rules = policy.Policy(writes="direct", defaults=(), resolve=lambda *_: "Thing")
-    lifted = writes.Policy(permit=frozenset(rule.id for rule in writes.RULES))
+    lifted = writes.Policy(levels={rule.id: "allow" for rule in table.RULES})
     media: Any = "merge-patch" if operation.verb == "PATCH" else "json"
     body = exchanges.NO_BODY if operation.verb == "GET" else msgspec.Raw(b'{"metadata":{"name":"x"}}')
     call = exchanges.Call(operation.verb, tuple(path.split("/")), (), body, media)  # type: ignore[arg-type]

@@ -12,7 +12,7 @@ import msgspec
 import pytest
 
 from kubescript import config, errors
-from kubescript.changes.rules import effects, write_settings, writes
+from kubescript.changes.rules import effects, table, write_settings, writes
 from kubescript.kube import images
 from kubescript.policy import policy
 from kubescript.request import request
@@ -32,9 +32,13 @@ def ask(method: str, path: str, body: Any = None, query: tuple[tuple[str, str], 
     return request.parse(exchanges.Call(method, tuple(path.split("/")), query, raw, content_type))  # type: ignore[arg-type]
 
 
-def rules(**given: Any) -> writes.Policy:
-    """The policy of these settings."""
-    return write_settings.read(config.WritePolicy.model_validate(given))
+DIRECT = "direct"
+LIFTED = {each.id: "allow" for each in table.RULES}
+
+
+def rules(mode: str = DIRECT, **given: Any) -> writes.Policy:
+    """The policy of these settings; by default of a server that asks nobody, so that each rule refuses."""
+    return write_settings.read(config.WritePolicy.model_validate(given), mode)
 
 
 def denied(call: request.Request, **given: Any) -> str:
@@ -79,7 +83,7 @@ def test_ordinary_writes_pass_without_any_setting(call: request.Request) -> None
 
 FORBIDDEN = {
     "a Secret": ("writes.secrets", ask("PATCH", "api/v1/namespaces/shop/secrets/db")),
-    "a role binding": ("writes.rbac", ask("POST", "apis/rbac.authorization.k8s.io/v1/clusterrolebindings", POD)),
+    "a cluster role binding": ("writes.rbac", ask("POST", "apis/rbac.authorization.k8s.io/v1/clusterrolebindings", POD)),
     "an approval of a certificate": (
         "writes.rbac", ask("PUT", "apis/certificates.k8s.io/v1/certificatesigningrequests/x"),
     ),
@@ -88,7 +92,12 @@ FORBIDDEN = {
     ),
     "an aggregated API": ("writes.webhooks", ask("DELETE", "apis/apiregistration.k8s.io/v1/apiservices/v1.x")),
     "a definition": ("writes.crds", ask("DELETE", "apis/apiextensions.k8s.io/v1/customresourcedefinitions/x.io")),
-    "a namespace": ("writes.namespaces", ask("DELETE", "api/v1/namespaces/shop")),
+    "a new namespace": (
+        "writes.namespaces.create", ask("POST", "api/v1/namespaces", {"metadata": {"name": "shop"}}),
+    ),
+    "a namespace": ("writes.namespaces.change", ask("PATCH", "api/v1/namespaces/shop")),
+    "the end of a namespace": ("writes.namespaces.delete", ask("DELETE", "api/v1/namespaces/shop")),
+    "a role": ("writes.roles", ask("PATCH", "apis/rbac.authorization.k8s.io/v1/namespaces/shop/roles/web")),
     "a node": ("writes.nodes", ask("PATCH", "api/v1/nodes/a")),
     "a service account": ("writes.service_account", ask("PATCH", "api/v1/namespaces/shop/serviceaccounts/default")),
     "a status": ("writes.subresource", ask("PATCH", f"{WEB}/status")),
@@ -103,8 +112,8 @@ def test_what_is_forbidden_is_refused_until_its_rule_is_lifted_by_name(case: str
     """Each such rule has an id, and an operator who names it lifts it and no other."""
     rule, call = FORBIDDEN[case]
     assert denied(call) == rule
-    assert denied(call, permit=[rule]) == ""
-    assert denied(call, permit=[each.id for each in writes.RULES if each.id != rule]) == rule
+    assert denied(call, levels={rule: "allow"}) == ""
+    assert denied(call, levels=LIFTED | {rule: "refuse"}) == rule
 
 
 NEVER = {
@@ -116,7 +125,7 @@ NEVER = {
     "a name that the server makes up": (
         "writes.generate_name", ask("POST", "api/v1/namespaces/shop/pods", {"metadata": {"generateName": "web-"}}),
     ),
-    "the end of a namespace": ("writes.subresource", ask("PUT", "api/v1/namespaces/shop/finalize")),
+    "the last of a namespace": ("writes.subresource", ask("PUT", "api/v1/namespaces/shop/finalize")),
     "what nobody knows": ("writes.subresource", ask("PUT", "apis/example.com/v1/namespaces/shop/widgets/a/restart")),
     "a token": ("writes.subresource", ask("POST", "api/v1/namespaces/shop/serviceaccounts/default/token")),
 }  # fmt: skip
@@ -126,7 +135,7 @@ NEVER = {
 def test_some_writes_are_refused_whatever_is_lifted(case: str) -> None:
     """What names no object, or cannot be tried first, is never part of a plan."""
     rule, call = NEVER[case]
-    assert denied(call, permit=[each.id for each in writes.RULES]) == rule
+    assert denied(call, levels=LIFTED) == rule
 
 
 def test_namespaces_on_the_list_may_be_changed_and_no_others() -> None:
@@ -232,7 +241,7 @@ def test_each_risk_has_a_rule_that_refuses_it_until_it_is_lifted() -> None:
     for risk in inspection.RISKS:
         shown = inspection.Changes(facts(), facts(), risks=(risk,))
         (rule,) = found(PATCH, shown)
-        assert found(PATCH, shown, permit=[rule]) == []
+        assert found(PATCH, shown, levels={rule: "allow"}) == []
     assert found(PATCH, inspection.Changes(facts(), facts(), risks=("moonlight",))) == ["writes.risks"]
 
 
@@ -283,7 +292,7 @@ DECISIVE: dict[str, Any] = {
     "the mode": {"writes": "direct"},
     "who approves": {"approval": "argument"},
     "a rule": {"write_policy": {"targets": "a=b"}},
-    "a lifted rule": {"write_policy": {"permit": ["writes.rbac"]}},
+    "a lifted rule": {"write_policy": {"levels": {"writes.rbac": "warn"}}},
     "an expression": {"write_policy": {"expressions": [{"id": "a", "expression": "true"}]}},
     "a denied kind": {"denied_resources": [{"kind": "Pod"}]},
     "no default denials": {"deny_defaults": False},
@@ -316,7 +325,7 @@ def test_the_digest_is_the_same_in_every_process() -> None:
     """The server that applies a plan may be another than the one that made it."""
     script = (
         "from kubescript import config; from kubescript.changes.rules import write_settings;"
-        "print(write_settings.digest(config.load({'writes': 'plan', 'write_policy': {'permit': ['writes.rbac'],"
+        "print(write_settings.digest(config.load({'writes': 'plan', 'write_policy': {'levels': {'writes.rbac': 'warn'},"
         " 'verbs': {'pods': ['patch'], '*': ['create']}}}, None)))"
     )
     seeds = ("1", "2")
@@ -330,8 +339,8 @@ def test_the_digest_is_the_same_in_every_process() -> None:
 
 
 WRONG: dict[str, tuple[dict[str, Any], str]] = {
-    "a rule that is none": ({"permit": ["writes.secret"]}, "writes.secrets"),
-    "a rule that cannot be lifted": ({"permit": ["writes.collections"]}, "writes.collections"),
+    "a rule that is none": ({"levels": {"writes.secret": "warn"}}, "writes.secrets"),
+    "a rule that has no level": ({"levels": {"writes.collections": "warn"}}, "writes.collections"),
     "a namespace that is none": ({"namespaces": ["Prod"]}, "Prod"),
     "a selector that is none": ({"targets": "track in"}, "targets"),
     "a resource that is none": ({"verbs": {"deployments": ["patch"]}}, "deployments.apps"),

@@ -1,0 +1,39 @@
+"""Whether a change of a node is one of its labels, annotations, taints or `unschedulable`, as cordoning is, or more."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import msgspec
+
+from kubescript.wire import inspection
+
+__all__ = ["changes_more"]
+
+_METADATA: Final = frozenset({"annotations", "generation", "labels", "managedFields", "resourceVersion"})
+"""Metadata that may change, or changes by itself."""
+_SPEC: Final = frozenset({"taints", "unschedulable"})
+
+
+def changes_more(about: inspection.Comparison, before: dict[str, Any] | None, after: dict[str, Any]) -> bool:
+    """Says whether a write changes anything else of a node; False for a new node, and for objects of other kinds."""
+    if (about.group, about.resource) != ("", "nodes") or before is None:
+        return False
+    has_status = bool(about.subresource)
+    return _rest(before, status=has_status) != _rest(after, status=has_status)
+
+
+def _rest(node: dict[str, Any], *, status: bool) -> bytes:
+    """Returns a node without these parts, in canonical form; `status` says whether its status counts."""
+    rest = dict(node)
+    # Its kubelet writes the status all the time.
+    if not status:
+        rest.pop("status", None)
+    for part, names in (("metadata", _METADATA), ("spec", _SPEC)):
+        value = rest.pop(part, None) or {}
+        # Attack: a specification that was missing is there and empty, which is no change.
+        if isinstance(value, dict):
+            value = {key: value[key] for key in value if key not in names}
+        if value:
+            rest[part] = value
+    return msgspec.json.encode(rest, order="deterministic")

@@ -140,21 +140,21 @@ class Asker:
             return await _in_thread(self._refer_elsewhere, matter)
         # In MCP, a client that names neither way of asking supports forms.
         if asks.form is not None or asks.url is None:
-            text = await _in_thread(form.compose, matter.found)
-            if text:
-                return await self._ask_by_form(call, matter, text)
+            composed = await _in_thread(form.compose, matter.found)
+            if composed is not None:
+                return await self._ask_by_form(call, matter, composed)
         if asks.url is not None:
             link = await _in_thread(self.link, matter.found)
             if link:
                 return await self._ask_by_link(call, matter, link)
         return await _in_thread(self._refer_elsewhere, matter)
 
-    async def _ask_by_form(self, call: question.Call, matter: _Matter, text: str) -> _Reply:
+    async def _ask_by_form(self, call: question.Call, matter: _Matter, shown: form.Form) -> _Reply:
         if call.ends_with_question:
-            params = mcp_types.ElicitRequestFormParams(message=text, requested_schema=form.SCHEMA)
+            params = mcp_types.ElicitRequestFormParams(message=shown.text, requested_schema=shown.schema)
             return self._end_with_question(call, matter, params)
         session = call.ctx.session
-        asking = session.elicit_form(text, form.SCHEMA, related_request_id=call.ctx.request_id)
+        asking = session.elicit_form(shown.text, shown.schema, related_request_id=call.ctx.request_id)
         response = await question.wait_for_response(asking, self.ask_s)
         return await self._decide(matter, response)
 
@@ -185,16 +185,23 @@ class Asker:
         return question.end_call(call, plan_id, params)
 
     async def _decide(self, matter: _Matter, response: mcp_types.ElicitResult) -> types.Answer:
-        approves, reason = form.read(response.action, response.content or {})
+        planned = matter.found.plan
+        given = form.read(planned, response.action, response.content or {})
         decision = record.Decision(
             approver=self._approver(matter.caller),
             channel="elicitation",
-            approves=approves,
-            hash=matter.found.plan.hash,
-            reason=reason,
+            approves=given.approves,
+            hash=planned.hash,
+            reason=given.reason,
+            overrides=given.overrides,
             at=time.time(),
         )
-        return await self._carry_out(matter, decision)
+        try:
+            return await self._carry_out(matter, decision)
+        except errors.PlanError as error:
+            if error.code != "plan.override":
+                raise
+            return await _in_thread(self._tell_incomplete, matter, error)
 
     async def _decide_by_argument(self, call: question.Call, matter: _Matter) -> types.Answer:
         arguments = call.params.arguments or {}
@@ -285,6 +292,17 @@ class Asker:
     async def _tell_failure(self, answer: types.Answer, error: errors.KubescriptError) -> types.Answer:
         return await _in_thread(outcome.add_failure, answer, error, self.quote)
 
+    def _tell_incomplete(self, matter: _Matter, error: errors.PlanError) -> types.Answer:
+        """Returns the answer about a plan that still waits, since an approval of it lacks a tick or the reason."""
+        answer = outcome.add_words(
+            matter.answer,
+            f"error {error.code}: {error.message}. The approval does not count: it takes a tick at each critical "
+            "finding, and a reason. The script asks again when it runs again",
+        )
+        if not self.as_author:
+            answer = self._refer_elsewhere(replace(matter, answer=answer))
+        return replace(answer, is_error=True, code=error.code)
+
     def _refer_elsewhere(self, matter: _Matter) -> types.Answer:
         """Returns the answer to a client that cannot ask a person."""
         answer, found, caller = matter.answer, matter.found, matter.caller
@@ -292,8 +310,8 @@ class Asker:
             return outcome.add_words(
                 answer,
                 f"plan {found.plan.id}: nothing is changed, and nobody can approve this plan. It would be applied as "
-                "its author, whose own client must ask for it in a form; it cannot, or the plan is too long, too "
-                "critical or for several people. Make a smaller change, or give the user the kubectl command",
+                "its author, whose own client must ask for it in a form; it cannot, or the plan is too long or for "
+                "several people. Make a smaller change, or give the user the kubectl command",
             )
         later = page = ""
         words = found.plan.id + self.flags

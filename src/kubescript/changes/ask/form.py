@@ -1,19 +1,22 @@
 """The form in which a client asks a person about a plan: its text, its fields, and the meaning of the answer.
 `elicitation` sends it.
 
-A client may answer anything. Only the form's own word for an approval approves.
+A client may answer anything. Only the form's own word for an approval approves, and only the form's own ticks override
+critical findings.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any, Final
 
+from kubescript.changes import plan
 from kubescript.changes.store import record
-from kubescript.changes.view import plain
+from kubescript.changes.view import characters, model, plain, view
 from kubescript.output import sanitizing
 
-__all__ = ["SCHEMA", "compose", "line", "read"]
+__all__ = ["Answer", "Form", "compose", "line", "read"]
 
 _MAX_REASON: Final = 500
 # A longer plan is decided on the page or in the terminal: what cannot be shown cannot be approved.
@@ -25,44 +28,121 @@ _MOST_RAW: Final = 25 * _MOST
 # Attack: a client draws the form in a terminal that breaks longer lines.
 _WIDTH: Final = 80
 """The maximum number of cells of a line in a client's form."""
-SCHEMA: Final[dict[str, Any]] = {
-    "type": "object",
-    "properties": {
-        "decision": {"type": "string", "enum": ["decline", "approve"], "title": "Decision"},
-        "reason": {"type": "string", "title": "Reason", "maxLength": _MAX_REASON},
-    },
-    "required": ["decision"],
-}
+_MOST_SHOWN: Final = 3
+"""How many findings of one rule are repeated beside its tick."""
+# Attack: the name of an object is so long that it pushes the next finding out of view.
+_MOST_WORDS: Final = 160
+"""How many characters of each of them."""
+_DECISION: Final = {"type": "string", "enum": ["decline", "approve"], "title": "Decision"}
 
 
-def compose(found: record.Record) -> str:
-    """Returns a form's text about a plan; an empty string if the plan cannot be decided in a form."""
-    if found.plan.critical or found.plan.approvals != 1:
-        return ""
+@dataclass(frozen=True, slots=True)
+class Form:
+    """What a client shows to a person."""
+
+    text: str
+    schema: dict[str, Any]
+    """The fields, as MCP has them: a flat object of strings and booleans."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A person's answer, as it is recorded."""
+
+    approves: bool
+    reason: str = ""
+    overrides: tuple[str, ...] = ()
+    """The ids of the rules whose critical findings the person overrides."""
+
+
+def compose(found: record.Record) -> Form | None:
+    """Returns the form about a plan; None if the plan cannot be decided in a form."""
+    if found.plan.approvals != 1:
+        return None
     raw = sum(step.rows_size for step in found.plan.steps)
     if raw > _MOST_RAW:
-        return ""
+        return None
     text = plain.text(found, _WIDTH)
-    return text if len(text) <= _MOST else ""
+    if len(text) > _MOST:
+        return None
+    return Form(text, _schema(found.plan))
 
 
-def read(action: str, content: Mapping[str, object]) -> tuple[bool, str]:
-    """Returns whether a person approves, and the reason to record. `action` is that of MCP's ElicitResult."""
+def read(planned: plan.Plan, action: str, content: Mapping[str, object]) -> Answer:
+    """Returns a person's answer to a plan's form. `action` is that of MCP's ElicitResult."""
     if action == "cancel":
-        return False, "nobody answered"
+        return Answer(approves=False, reason="nobody answered")
     is_accepted = action == "accept"
     decision = content.get("decision")
     if is_accepted and decision not in ("approve", "decline"):
-        return False, "the client sent neither `approve` nor `decline`"
-    approves = is_accepted and decision == "approve"
+        return Answer(approves=False, reason="the client sent neither `approve` nor `decline`")
     reason = content.get("reason")
-    if not isinstance(reason, str):
-        return approves, ""
-    return approves, line(reason, _MAX_REASON)
+    said = line(reason, _MAX_REASON) if isinstance(reason, str) else ""
+    if not is_accepted or decision != "approve":
+        return Answer(approves=False, reason=said)
+    # Attack: a client sends 1 or "false", which are no ticks, or ticks that no field of this form has.
+    ticked = [rule for key, rule in _ticks(planned).items() if content.get(key) is True]
+    return Answer(approves=True, reason=said, overrides=tuple(ticked))
 
 
 def line(text: str, most: int) -> str:
-    """Returns a client's text as one line of at most `most` characters, all of them visible."""
+    """Returns a client's text as one line of at most `most` characters, all of them visible; empty if no character
+    of it has ink."""
     clean = sanitizing.clean(text[: 4 * most])
     words = clean.split()
-    return " ".join(words)[:most]
+    joined = " ".join(words)[:most]
+    # Attack: a reason of Braille blanks looks like none.
+    return joined if any(map(_has_ink, joined)) else ""
+
+
+def _has_ink(char: str) -> bool:
+    return not (char.isspace() or characters.is_hidden(char) or characters.is_mark(char))
+
+
+def _schema(planned: plan.Plan) -> dict[str, Any]:
+    """Returns the fields of a plan's form: the decision, a tick for each rule with critical findings, the reason."""
+    ticks = _ticks(planned)
+    reason = {"type": "string", "title": "Reason", "maxLength": _MAX_REASON}
+    required = ["decision"]
+    if ticks:
+        reason["title"] = "Reason (needed, since there are critical findings)"
+        reason["minLength"] = 1
+        required.append("reason")
+    fields = {key: _tick(rule, planned) for key, rule in ticks.items()}
+    return {
+        "type": "object",
+        "properties": {"decision": dict(_DECISION), **fields, "reason": reason},
+        "required": required,
+    }
+
+
+def _ticks(planned: plan.Plan) -> dict[str, str]:
+    """Maps the names of the form's ticks to the ids of the rules with critical findings."""
+    rules = dict.fromkeys(finding.rule for finding in planned.critical)
+    # Clients read a dot in the name of a field as a path. Rules' ids are kubescript's and the operator's words, which
+    # no script and no cluster can choose.
+    return {f"override_{rule.replace('.', '_')}": rule for rule in rules}
+
+
+def _tick(rule: str, planned: plan.Plan) -> dict[str, Any]:
+    """Returns the field by which a person overrides a rule's critical findings."""
+    found = [each for each in view.findings(planned) if each.is_critical and each.rule_id == rule]
+    return {
+        "type": "boolean",
+        "title": f"Override {rule}",
+        "description": "; ".join(_describe(found)),
+        "default": False,
+    }
+
+
+def _describe(found: list[model.Finding]) -> Iterator[str]:
+    """Yields the findings that one tick overrides, shortened: the form's text has them whole."""
+    if len(found) > 1:
+        yield f"{len(found)} findings"
+    for each in found[:_MOST_SHOWN]:
+        words = plain.add_remarks(each.message)
+        if len(words) > _MOST_WORDS:
+            words = f"{words[:_MOST_WORDS]}…"
+        yield f"{words} (change {each.change})"
+    if len(found) > _MOST_SHOWN:
+        yield "…"

@@ -8,7 +8,7 @@ from typing import Final
 from kubescript.changes.store import record
 from kubescript.changes.view import characters, folding, model, view
 
-__all__ = ["LEAST_WIDTH", "critical", "line", "text"]
+__all__ = ["LEAST_WIDTH", "add_remarks", "critical", "line", "text"]
 
 LEAST_WIDTH: Final = 40
 """The least width of a terminal on which a plan can be read."""
@@ -32,7 +32,7 @@ def critical(entry: record.Record, width: int = 100) -> str:
 
 def line(words: str, width: int = 100) -> str:
     """Returns any text as a line, folded as `text` is, with nothing in it that a reader would not see."""
-    return _fold([_add_remarks(characters.show(words))], width)
+    return _fold([add_remarks(characters.show(words))], width)
 
 
 def _fold(lines: Iterable[str], width: int) -> str:
@@ -43,7 +43,7 @@ def _fold(lines: Iterable[str], width: int) -> str:
 
 
 def _join(words: model.Words) -> str:
-    texts = [word if isinstance(word, str) else _add_remarks(word) for word in words]
+    texts = [word if isinstance(word, str) else add_remarks(word) for word in words]
     return "".join(texts)
 
 
@@ -52,13 +52,13 @@ def _view(shown: model.View) -> Iterator[str]:
     yield f"Plan {summary.id}: {summary.title}"
     yield _join(summary.sentence)
     if shown.outcome.text:
-        yield _add_remarks(shown.outcome)
-    headlines = (f"{change.number}. {_add_remarks(change.headline)}" for change in shown.changes)
+        yield add_remarks(shown.outcome)
+    headlines = (f"{change.number}. {add_remarks(change.headline)}" for change in shown.changes)
     yield from _section("What will happen", headlines)
     yield from _section("Findings", map(_finding, shown.findings))
     for change in shown.changes:
         yield from _change(change)
-    yield from _section("What the script read", map(_add_remarks, shown.reads))
+    yield from _section("What the script read", map(add_remarks, shown.reads))
     needed = model.count(shown.approvals, "approval")
     yield from _section(f"Decisions ({needed} needed)", map(_opinion, summary.opinions))
     yield ""
@@ -79,31 +79,31 @@ def _section(title: str, lines: Iterable[str]) -> Iterator[str]:
 def _finding(finding: model.Finding) -> str:
     """Returns one finding as a line."""
     level = "CRITICAL" if finding.is_critical else "warning"
-    rule = _add_remarks(finding.rule)
-    message = _add_remarks(finding.message)
+    rule = add_remarks(finding.rule)
+    message = add_remarks(finding.message)
     return f"{level} {rule}: {message} (change {finding.change}, {finding.target.text})"
 
 
 def _change(change: model.Change) -> Iterator[str]:
     """Yields the lines of one request."""
     yield ""
-    target = _add_remarks(change.target)
+    target = add_remarks(change.target)
     if change.turn:
         target += f", {change.turn}"
     heading = f"{change.number}. {change.action} {target}"
     yield f"{heading}: {change.counts}" if change.counts else heading
     if change.state != "waiting":
-        state = f"   [{_MARKS[change.state]}] {change.state}: {_add_remarks(change.outcome)}"
+        state = f"   [{_MARKS[change.state]}] {change.state}: {add_remarks(change.outcome)}"
         yield state.rstrip(": ")
     for warning in change.warnings:
-        yield f"   warning of the API server: {_add_remarks(warning)}"
+        yield f"   warning of the API server: {add_remarks(warning)}"
     for effect in change.effects:
-        yield f"   effect: {_add_remarks(effect)}"
+        yield f"   effect: {add_remarks(effect)}"
     if change.removes:
         yield "   the whole object goes"
     else:
         yield from _rows(change)
-    yield f"   request: {_add_remarks(change.request)}"
+    yield f"   request: {add_remarks(change.request)}"
 
 
 def _rows(change: model.Change) -> Iterator[str]:
@@ -119,7 +119,7 @@ def _rows(change: model.Change) -> Iterator[str]:
 
 def _row(row: model.Row) -> Iterator[str]:
     """Yields the lines of one field."""
-    heading = f"   {_add_remarks(row.path)}:"
+    heading = f"   {add_remarks(row.path)}:"
     if row.badges:
         heading += f"  [{'; '.join(row.badges)}]"
     yield heading
@@ -137,17 +137,17 @@ def _row(row: model.Row) -> Iterator[str]:
 def _opinion(opinion: model.Opinion) -> str:
     """Returns one decision as a line."""
     verdict = "approved" if opinion.approves else "declined"
-    approver = _add_remarks(opinion.approver)
+    approver = add_remarks(opinion.approver)
     line = f"{verdict} by {approver} ({opinion.channel}) at {opinion.at}"
     overrides = ", ".join(rule.text for rule in opinion.overrides)
     if overrides:
         line += f"; overrides {overrides}"
     if opinion.reason.text:
-        line += f": {_add_remarks(opinion.reason)}"
+        line += f": {add_remarks(opinion.reason)}"
     return line
 
 
-def _add_remarks(words: characters.Shown) -> str:
+def add_remarks(words: characters.Shown) -> str:
     """Returns a string with the remarks on its characters."""
     if not words.remarks:
         return words.text

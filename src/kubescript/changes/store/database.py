@@ -1,4 +1,4 @@
-"""The database of plans: its table, its connections, and its errors in an operator's terms.
+"""The database of plans: its connections, and its errors in an operator's terms. `schema` has its tables.
 
 SQLite in a file by default; PostgreSQL where several replicas share their plans. Both keep a committed transaction in
 any crash: SQLite with synchronous=FULL, PostgreSQL with synchronous_commit.
@@ -20,36 +20,9 @@ import sqlalchemy
 from sqlalchemy import exc
 
 from kubescript import errors, private_files
+from kubescript.changes.store import schema
 
-__all__ = ["PLANS", "Database", "open_database", "unavailable"]
-
-_VERSION: Final = 1
-"""The version of the tables below and of the JSON in them."""
-_TABLES: Final = sqlalchemy.MetaData()
-_SCHEMA: Final = sqlalchemy.Table(
-    "kubescript_schema",
-    _TABLES,
-    sqlalchemy.Column("version", sqlalchemy.Integer, primary_key=True),
-)
-PLANS: Final = sqlalchemy.Table(
-    "kubescript_plans",
-    _TABLES,
-    sqlalchemy.Column("id", sqlalchemy.String, primary_key=True),
-    sqlalchemy.Column("session", sqlalchemy.String, nullable=False),  # the author's
-    sqlalchemy.Column("created", sqlalchemy.Double, nullable=False),  # all times are seconds since the epoch
-    sqlalchemy.Column("expires", sqlalchemy.Double, nullable=False),
-    sqlalchemy.Column("hash", sqlalchemy.String, nullable=False),
-    sqlalchemy.Column("plan", sqlalchemy.LargeBinary, nullable=False),  # JSON, never changed
-    sqlalchemy.Column("state", sqlalchemy.String, nullable=False),  # an expired plan keeps the state that it had
-    sqlalchemy.Column("progress", sqlalchemy.LargeBinary, nullable=False),  # JSON: decisions, steps and outcome
-    sqlalchemy.Column("owner", sqlalchemy.String, nullable=False, default=""),  # the server that applies it
-    sqlalchemy.Column("lease_s", sqlalchemy.Double, nullable=False, default=0.0),
-    sqlalchemy.Column("lease_until", sqlalchemy.Double, nullable=False, default=0.0),
-    sqlalchemy.Column("ended", sqlalchemy.Double),  # when it was declined, applied or stopped
-    sqlalchemy.Column("reported", sqlalchemy.Boolean, nullable=False, default=False),
-    sqlalchemy.Column("author", sqlalchemy.String, nullable=False, server_default=""),  # the user known to the server
-    sqlalchemy.Index("kubescript_plans_author", "author", "created"),
-)
+__all__ = ["Database", "open_database", "unavailable"]
 
 _BUSY_TIMEOUT_S: Final = 10.0
 _PAUSE_S: Final = 0.01
@@ -96,21 +69,17 @@ class Database:
             yield connection
 
     def prepare(self) -> None:
-        """Creates missing tables. Raises PlanError, also if a different version created them."""
+        """Creates missing tables. Raises PlanError, also if another version wrote them."""
         with self.writing() as connection:
             if not self._is_sqlite:
                 # When two replicas start at the same time, only one makes the tables.
                 lock = sqlalchemy.func.pg_advisory_xact_lock(_SCHEMA_LOCK)
                 connection.execute(sqlalchemy.select(lock))
-            schema = sqlalchemy.inspect(connection)
-            if not schema.has_table(_SCHEMA.name):
-                _TABLES.create_all(connection)
-                connection.execute(sqlalchemy.insert(_SCHEMA).values(version=_VERSION))
-            _add_author(connection)
-            versions = connection.scalars(sqlalchemy.select(_SCHEMA.c.version)).all()
-        if versions != [_VERSION]:
+            schema.update(connection)
+            versions = schema.read_versions(connection)
+        if versions != [schema.VERSION]:
             found = ", ".join(map(str, versions)) or "none"
-            why = f"its plans are of version {found}, and this kubescript knows version {_VERSION}"
+            why = f"its plans are of version {found}, and this kubescript knows version {schema.VERSION}"
             raise unavailable(self.where, why, "use the kubescript that wrote them, or name another store")
 
     def close(self) -> None:
@@ -139,17 +108,6 @@ class Database:
         for secret in self._secrets:
             line = line.replace(secret, "***")
         return line[:_MAX_WHY]
-
-
-def _add_author(connection: sqlalchemy.Connection) -> None:
-    """Adds columns that the tables of older servers lack. Those servers can still use the tables."""
-    columns = sqlalchemy.inspect(connection).get_columns(PLANS.name)
-    names = {column["name"] for column in columns}
-    if "author" in names:
-        return
-    connection.exec_driver_sql(f"ALTER TABLE {PLANS.name} ADD COLUMN author VARCHAR NOT NULL DEFAULT ''")
-    for index in PLANS.indexes:
-        index.create(connection)
 
 
 def unavailable(where: str, why: str, remedy: str) -> errors.PlanError:

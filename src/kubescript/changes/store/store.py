@@ -17,15 +17,15 @@ from sqlalchemy import ColumnElement, Connection, Row, and_, delete, func, inser
 
 from kubescript import errors
 from kubescript.changes import plan
-from kubescript.changes.store import database, decisions, record
+from kubescript.changes.store import database, decisions, record, schema
 
 __all__ = ["PutOnRecord", "Store"]
 
 PutOnRecord = Callable[[plan.Plan, record.Decision], None]
 """A function that puts a decision on a plan on the audit record. Raises AuditError."""
 
-_PLANS: Final = database.PLANS
-_STATE: Final = database.PLANS.c.state
+_PLANS: Final = schema.PLANS
+_STATE: Final = schema.PLANS.c.state
 _OPEN: Final = ("pending", "approved")
 """The states in which a plan can expire."""
 _ENDED: Final = ("declined", "applied", "stopped")

@@ -11,6 +11,7 @@ import subprocess
 import sys
 import traceback
 from collections.abc import Callable
+from concurrent import futures
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Final
@@ -20,6 +21,7 @@ import sqlalchemy
 from sqlalchemy import Pool, event
 
 from kubescript import errors
+from kubescript.changes import plan
 from kubescript.changes.store import database, store
 from tests.kit import postgres
 from tests.kit.processes import CONTEXT
@@ -340,7 +342,7 @@ def test_plans_of_another_version_are_refused_and_left_as_they_are(new_database:
     plans.add(new)
     plans.close()
     engine = sqlalchemy.create_engine(url if "://" in url else f"sqlite:///{url}")
-    for number, why in ((7, "of version 7, and this kubescript knows version 1"), (1, "")):
+    for number, why in ((7, "of version 7, and this kubescript knows version 2"), (2, "")):
         with engine.begin() as connection:
             connection.execute(sqlalchemy.text(f"UPDATE kubescript_schema SET version = {number}"))
         if why:
@@ -349,6 +351,40 @@ def test_plans_of_another_version_are_refused_and_left_as_they_are(new_database:
     plans = store.Store(url, clock=Clock())
     assert plans.get(new.id).plan == new
     plans.close()
+
+
+FORMER: Final = """
+DROP TABLE kubescript_questions;
+DROP INDEX kubescript_plans_author;
+DROP INDEX kubescript_plans_person;
+ALTER TABLE kubescript_plans DROP COLUMN person;
+ALTER TABLE kubescript_plans DROP COLUMN author;
+UPDATE kubescript_schema SET version = 1
+"""
+"""What makes the tables those of the first kubescript that had any."""
+
+
+def test_plans_of_an_older_version_are_kept_and_can_be_decided(new_database: Callable[[], str]) -> None:
+    """Also where two servers of the new version start at the same time, and one of the old one still runs."""
+    url, clock = new_database(), Clock()
+    older = store.Store(url, clock=clock)
+    waiting, begun = made(), made()
+    for each in (waiting, begun):
+        older.add(each)
+    older.decide(begun.id, answer(begun))
+    engine = sqlalchemy.create_engine(url if "://" in url else f"sqlite:///{url}")
+    with engine.begin() as connection:
+        for statement in FORMER.strip().split(";"):
+            connection.execute(sqlalchemy.text(statement))
+    engine.dispose()
+    with futures.ThreadPoolExecutor(2) as threads:
+        newer, other = threads.map(lambda _: store.Store(url, clock=clock), range(2))
+    assert older.get(waiting.id).plan == waiting
+    assert newer.decide(waiting.id, answer(waiting)).state == "approved"
+    assert other.claim(begun.id, "one", 60).plan == begun
+    newer.add(made(author=plan.Author("user alice")))
+    for opened in (older, newer, other):
+        opened.close()
 
 
 WITHOUT_PSYCOPG: Final = """

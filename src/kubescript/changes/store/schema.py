@@ -1,0 +1,91 @@
+"""The tables of the plans' database, and how those of an older version become these.
+
+A new table, or a new column with a `server_default`, needs no code of its own here: `update` adds what is missing.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import sqlalchemy
+from sqlalchemy.schema import CreateColumn
+
+__all__ = ["PLANS", "QUESTIONS", "VERSION", "read_versions", "update"]
+
+VERSION: Final = 2
+"""The version of the tables below and of the JSON in them."""
+_FORMER: Final = 1
+"""The older version that is updated."""
+_TABLES: Final = sqlalchemy.MetaData()
+_SCHEMA: Final = sqlalchemy.Table(
+    "kubescript_schema",
+    _TABLES,
+    sqlalchemy.Column("version", sqlalchemy.Integer, primary_key=True),
+)
+PLANS: Final = sqlalchemy.Table(
+    "kubescript_plans",
+    _TABLES,
+    sqlalchemy.Column("id", sqlalchemy.String, primary_key=True),
+    sqlalchemy.Column("session", sqlalchemy.String, nullable=False),  # the author's
+    sqlalchemy.Column("created", sqlalchemy.Double, nullable=False),  # all times are seconds since the epoch
+    sqlalchemy.Column("expires", sqlalchemy.Double, nullable=False),
+    sqlalchemy.Column("hash", sqlalchemy.String, nullable=False),
+    sqlalchemy.Column("plan", sqlalchemy.LargeBinary, nullable=False),  # JSON, never changed
+    sqlalchemy.Column("state", sqlalchemy.String, nullable=False),  # an expired plan keeps the state that it had
+    sqlalchemy.Column("progress", sqlalchemy.LargeBinary, nullable=False),  # JSON: decisions, steps and outcome
+    sqlalchemy.Column("owner", sqlalchemy.String, nullable=False, default=""),  # the server that applies it
+    sqlalchemy.Column("lease_s", sqlalchemy.Double, nullable=False, default=0.0),
+    sqlalchemy.Column("lease_until", sqlalchemy.Double, nullable=False, default=0.0),
+    sqlalchemy.Column("ended", sqlalchemy.Double),  # when it was declined, applied or stopped
+    sqlalchemy.Column("reported", sqlalchemy.Boolean, nullable=False, default=False),
+    sqlalchemy.Column("author", sqlalchemy.String, nullable=False, server_default=""),  # the user known to the server
+    sqlalchemy.Column("person", sqlalchemy.String, nullable=False, server_default=""),  # see `plan.Author.person`
+    sqlalchemy.Index("kubescript_plans_author", "author", "created"),
+    sqlalchemy.Index("kubescript_plans_person", "person", "created"),
+)
+QUESTIONS: Final = sqlalchemy.Table(
+    "kubescript_questions",  # to clients that come back with the answer
+    _TABLES,
+    sqlalchemy.Column("id", sqlalchemy.String, primary_key=True),  # a digest: what the client has is not here
+    sqlalchemy.Column("person", sqlalchemy.String, nullable=False),  # for the limits
+    sqlalchemy.Column("created", sqlalchemy.Double, nullable=False),
+    sqlalchemy.Column("expires", sqlalchemy.Double, nullable=False),
+    sqlalchemy.Column("question", sqlalchemy.LargeBinary, nullable=False),  # JSON
+    sqlalchemy.Column("answer", sqlalchemy.LargeBinary, nullable=False),  # JSON: the script's answer
+    sqlalchemy.Index("kubescript_questions_person", "person", "created"),
+)
+
+
+def update(connection: sqlalchemy.Connection) -> None:
+    """Creates the tables, or adds what those of version 1 lack, in one transaction. Tables of a version that is not
+    known stay as they are."""
+    schema = sqlalchemy.inspect(connection)
+    if not schema.has_table(_SCHEMA.name):
+        _TABLES.create_all(connection)
+        connection.execute(sqlalchemy.insert(_SCHEMA).values(version=VERSION))
+        return
+    versions = read_versions(connection)
+    if versions not in ([_FORMER], [VERSION]):
+        return
+    _TABLES.create_all(connection)  # only those that are missing
+    for table in _TABLES.sorted_tables:
+        _add_columns(connection, table)
+    connection.execute(sqlalchemy.update(_SCHEMA).values(version=VERSION))
+
+
+def read_versions(connection: sqlalchemy.Connection) -> list[int]:
+    """Returns the versions that the database names: one, unless something else has written there."""
+    return list(connection.scalars(sqlalchemy.select(_SCHEMA.c.version)))
+
+
+def _add_columns(connection: sqlalchemy.Connection, table: sqlalchemy.Table) -> None:
+    """Adds the columns and indexes that an older table lacks. A server of the older version, which still runs, can use
+    the table."""
+    schema = sqlalchemy.inspect(connection)
+    names = {column["name"] for column in schema.get_columns(table.name)}
+    for column in table.columns:
+        if column.name not in names:
+            definition = CreateColumn(column).compile(connection)
+            connection.exec_driver_sql(f"ALTER TABLE {table.name} ADD COLUMN {definition}")
+    for index in sorted(table.indexes, key=lambda index: str(index.name)):
+        index.create(connection, checkfirst=True)

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
 import mcp_types
 
 from kubescript import config, evaluator, types
+from kubescript.changes.rules import write_settings
 from kubescript.toolsets import base
 
 __all__ = ["PAGE_PREFIX", "TRIAGE", "pages", "toolset"]
@@ -33,14 +34,17 @@ _READ_ONLY: Final = "Read-only: writes and exec are denied, whatever an access r
 _INTENTS: Final = (
     " k8s.apply(manifest), k8s.scale(obj, n), k8s.restart(obj) and k8s.set_image(obj, container=image) write, too."
 )
-_PLANNED: Final = "Writes are planned, and later reads show them; a person then approves one diff. Exec is denied."
-_READ_WRITE: Final = "Writes change the cluster at once; exec is denied."
-_BY_MODE: Final = {"off": _READ_ONLY, "plan": _PLANNED + _INTENTS, "direct": _READ_WRITE + _INTENTS}
+_PLANNED: Final = "Writes are planned, later reads show them; a person approves one diff. Never planned: exec{refused}."
+_READ_WRITE: Final = "Writes change the cluster at once. Refused: exec{refused}."
 _SEVERAL_CLUSTERS: Final = (
-    "Clusters: {names}; k8s is the first. Each has its own policy{writable}. Catch ApiException: one may be down."
+    "Clusters: {names}; k8s is the first. Policies may differ{writable}. Catch ApiException: one may be down."
 )
 _MAX_NAMES_LENGTH: Final = 44
 """How many characters of cluster names the definition shows; `k8s.contexts()` lists them all."""
+
+_MAX_REFUSED_LENGTH: Final = 64
+"""How many characters about refused writes the definition shows, and half as many with several clusters; a refusal says
+the rest."""
 
 _EXAMPLE: Final = "Counter(p.spec.node_name for p in k8s.coreV1().list_pod_for_all_namespaces())"
 _EXAMPLE_SEVERAL_CLUSTERS: Final = "{c: len(k8s.context(c).coreV1().list_node()) for c in k8s.contexts()}"
@@ -136,21 +140,41 @@ def _access(settings: config.Settings) -> str:
     """Returns a description of what scripts may do, and where."""
     names = settings.context_names
     if len(names) < 2:
-        return _BY_MODE[settings.mode]
-    writable_names = [name for name in names if settings.of_context(name).mode != "off"]
+        return _effect(settings, (settings,), _MAX_REFUSED_LENGTH) + (_INTENTS if settings.writable else "")
+    clusters = {name: settings.of_context(name) for name in names}
+    writable_names = [name for name, own in clusters.items() if own.mode != "off"]
     # Every conversation pays for the definition; `k8s.contexts()` lists all names.
     shown = _names_that_fit(names, _MAX_NAMES_LENGTH)
-    if not writable_names:
-        clusters = _SEVERAL_CLUSTERS.format(names=shown, writable="")
-        return f"{_READ_ONLY} {clusters}"
     writable = ", ".join(writable_names)
     if len(writable_names) == len(names):
         writable = "all"
     elif len(writable) > _MAX_NAMES_LENGTH // 2:
         writable = f"{len(writable_names)} of them"
-    clusters = _SEVERAL_CLUSTERS.format(names=shown, writable=f"; writes reach {writable}")
+    if writable:
+        writable = f"; writes reach {writable}"
+    effect = _effect(settings, clusters.values(), _MAX_REFUSED_LENGTH // 2)
+    return f"{effect} {_SEVERAL_CLUSTERS.format(names=shown, writable=writable)}"
+
+
+def _effect(settings: config.Settings, clusters: Collection[config.Settings], room: int) -> str:
+    """Returns what becomes of the writes to these clusters; `room` is for how many characters about refused ones."""
+    rules = [write_settings.read(own.write_policy, own.mode, own.approval) for own in clusters if own.mode != "off"]
+    if not rules:
+        return _READ_ONLY
     effect = _PLANNED if "plan" in settings.modes else _READ_WRITE
-    return f"{effect} {clusters}"
+    # What only some of them refuse is for the refusal to say.
+    refused = [what for what in rules[0].refused if all(what in each.refused for each in rules)]
+    return effect.format(refused=_list_refused(refused, room))
+
+
+def _list_refused(refused: Sequence[str], room: int) -> str:
+    """Returns as many of these words as fit, each after a comma."""
+    shown = ""
+    for what in refused:
+        if len(shown) + len(what) > room:
+            return f"{shown} and more"
+        shown += f", {what}"
+    return shown
 
 
 def _names_that_fit(names: Sequence[str], room: int) -> str:

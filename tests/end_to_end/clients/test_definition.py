@@ -13,7 +13,9 @@ from pathlib import Path
 import anyio
 import pytest
 
+from kubescript.changes.rules import table
 from kubescript.cli import demo
+from kubescript.toolsets import base
 from tests.kit import clients, paths, tokens
 
 ROOT = paths.ROOT
@@ -51,11 +53,29 @@ CLOUDS = [f"gke_my-project-123_europe-west{number}_prod-cluster" for number in r
 ADMINS = [f"kubernetes-admin@cluster-{number}" for number in range(12)]
 
 
-@pytest.mark.parametrize("mode", ["plan", "direct"])
-def test_writing_costs_at_most_sixty_tokens(mode: str) -> None:
-    """What a model must know of writes fits into sixty tokens more than a read-only server's definition."""
+STRICT = "".join(f'"{rule.id}" = "refuse"\n' for rule in table.RULES)
+LAX = "".join(f'"{rule.id}" = "allow"\n' for rule in table.RULES)
+WRITING = {
+    'writes = "plan"': "Never planned: exec, Secrets, cluster-wide rights, escalating roles, webhooks, status.",
+    'writes = "direct"': "Refused: exec, Secrets, cluster-wide rights, Roles, escalating roles, webhooks and more.",
+    f'writes = "plan"\n[write_policy.levels]\n{STRICT}': "Never planned: exec, Secrets, cluster-wide rights, Roles, esc",
+    f'writes = "plan"\n[write_policy.levels]\n{LAX}': "Never planned: exec. ",
+    'writes = "plan"\napproval = "argument"': "Never planned: exec, Secrets, cluster-wide rights, Roles, esc",
+}
+"""Settings, and what a model is told of writes that are not made."""
+
+
+@pytest.mark.parametrize("given", WRITING)
+def test_writing_costs_at_most_sixty_tokens(given: str, tmp_path: Path) -> None:
+    """What a model must know of writes fits into sixty tokens more than a read-only server's definition, also what is
+    refused by the levels in force."""
+    config = tmp_path / "kubescript.toml"
+    config.write_text(given)
     flags = ["--snapshot", str(demo.SNAPSHOT)]
-    assert tokens.count(definition([*flags, "--writes", mode])) - tokens.count(definition(flags)) <= 60
+    text = definition([*flags, "--config", str(config)])
+    assert WRITING[given] in text
+    argument = tokens.count(json.dumps({"approved": base.APPROVED})) if "argument" in given else 0
+    assert tokens.count(text) - tokens.count(definition(flags)) - argument <= 60
 
 
 @pytest.mark.parametrize("writable", [0, 2, 12])

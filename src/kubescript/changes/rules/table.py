@@ -33,6 +33,8 @@ class Rule:
     """Why it is refused, where it is."""
     notice: str
     """What a person who approves it must know."""
+    what: str
+    """What it covers in a word or two, for the definition of the tool."""
     resources: tuple[tuple[str, str], ...] = ()
     """The (group, resource) of the objects that the rule covers, in every version; "*" covers the whole group."""
     besides: tuple[tuple[str, str], ...] = ()
@@ -69,14 +71,16 @@ SUBRESOURCE: Final = Rule(
     "refuse",
     "this subresource is not written here",
     "writes a subresource, which controllers write otherwise",
+    "status",
 )
 RULES: Final = (
-    Rule("writes.secrets", "refuse", "Secrets are not changed here", "changes a Secret", (("", "secrets"),)),
+    Rule("writes.secrets", "refuse", "Secrets are not changed here", "changes a Secret", "Secrets", (("", "secrets"),)),
     Rule(
         "writes.rbac",
         "refuse",
         "rights in the whole cluster are not changed here",
         "changes rights in the whole cluster, or trust in certificates, tokens or users",
+        "cluster-wide rights",
         (
             (_RBAC, "*"), ("certificates.k8s.io", "*"), ("authentication.k8s.io", "*"), ("authorization.k8s.io", "*"),
             ("policy", "podsecuritypolicies"), ("", "serviceaccounts/token"),
@@ -92,6 +96,7 @@ RULES: Final = (
         "roles are not changed here",
         "changes the rights of users or programs. Who may run pods in a namespace can read its Secrets, and act as its "
         "service accounts",
+        "Roles",
         _ROLES,
     ),
     Rule(
@@ -100,6 +105,7 @@ RULES: Final = (
         "a role or binding that leads to further rights is not made here",
         "gives rights that lead to more than they say: over everything, Secrets, tokens, roles or commands in pods, or "
         "to everyone, or to programs of other namespaces",
+        "escalating roles",
         risks=("escalation",),
     ),
     Rule(
@@ -107,6 +113,7 @@ RULES: Final = (
         "refuse",
         "admission and APIs are not changed here",
         "changes what the API server lets pass, or where it sends requests",
+        "webhooks",
         (("admissionregistration.k8s.io", "*"), ("apiregistration.k8s.io", "*")),
     ),
     Rule(
@@ -114,6 +121,7 @@ RULES: Final = (
         "critical",
         "definitions of resources are not changed here",
         "changes a definition of resources; without it, all objects of its kind are gone",
+        "CRDs",
         (("apiextensions.k8s.io", "*"),),
     ),
     Rule(
@@ -121,6 +129,7 @@ RULES: Final = (
         "warn",
         "namespaces are not created here",
         "creates a namespace",
+        "new namespaces",
         (("", "namespaces"), ("project.openshift.io", "*")),
         operations=frozenset({"CREATE"}),
     ),
@@ -129,6 +138,7 @@ RULES: Final = (
         "critical",
         "namespaces are not changed here",
         "changes a namespace. Its labels decide what its pods may do, and which policies apply to them",
+        "changes of namespaces",
         (("", "namespaces"), ("project.openshift.io", "*")),
         operations=frozenset({"UPDATE"}),
     ),
@@ -137,6 +147,7 @@ RULES: Final = (
         "critical",
         "namespaces are not deleted here",
         "deletes a namespace, and everything in it",
+        "deletion of namespaces",
         (("", "namespaces"), ("project.openshift.io", "*")),
         operations=frozenset({"DELETE"}),
     ),
@@ -145,6 +156,7 @@ RULES: Final = (
         "warn",
         "nodes are not changed here",
         "changes a node, which runs pods of any namespace",
+        "nodes",
         (("", "nodes"),),
     ),
     Rule(
@@ -152,6 +164,7 @@ RULES: Final = (
         "critical",
         "of a node, only labels, annotations, taints and unschedulable may change",
         "creates or deletes a node, or changes more of it than labels, annotations, taints and unschedulable",
+        "new nodes",
         (("", "nodes"),),
         operations=frozenset({"CREATE", "DELETE"}),
         risks=("node",),
@@ -161,6 +174,7 @@ RULES: Final = (
         "critical",
         "service accounts stay as they are",
         "changes a service account, or the one as which pods act",
+        "service accounts",
         (("", "serviceaccounts"),),
         risks=("serviceAccount",),
     ),
@@ -169,6 +183,7 @@ RULES: Final = (
         "critical",
         "finalizers are not removed here",
         "removes finalizers, so that what waits for them is not cleaned up",
+        "finalizers",
         risks=("finalizers",),
     ),
     Rule(
@@ -176,6 +191,7 @@ RULES: Final = (
         "critical",
         "owner references stay as they are",
         "changes owner references, which decide by whose deletion the object is deleted too",
+        "owner references",
         risks=("ownerReferences",),
     ),
     Rule(
@@ -183,6 +199,7 @@ RULES: Final = (
         "critical",
         "privileged containers and capabilities are not permitted",
         "gives containers powers over their node: privileged, hostProcess, capabilities, or an unmasked /proc",
+        "privileged pods",
         risks=("privileged",),
     ),
     Rule(
@@ -190,6 +207,7 @@ RULES: Final = (
         "critical",
         "hostPath and local volumes are not permitted",
         "gives pods files of their node: hostPath or local volumes",
+        "hostPath",
         risks=("hostPath",),
     ),
     Rule(
@@ -197,6 +215,7 @@ RULES: Final = (
         "critical",
         "hostNetwork, hostPID and hostIPC are not permitted",
         "gives pods the network or the processes of their node: hostNetwork, hostPID, hostIPC",
+        "hostNetwork",
         risks=("hostIPC", "hostNetwork", "hostPID"),
     ),
     SUBRESOURCE,

@@ -69,6 +69,11 @@ class Policy:
         # Attack: a model writes what only a person may decide, where no person reads its findings.
         return chosen if self.is_read or chosen == "allow" else "refuse"
 
+    @property
+    def refused(self) -> tuple[str, ...]:
+        """What is never written, by the levels of the built-in rules, in a word or two each."""
+        return tuple(rule.what for rule in table.RULES if self.level(rule) == "refuse")
+
 
 def find_objection(call: request.Request, rules: Policy) -> policy.Decision | None:
     """Returns why a write may not even be tried; None if it may."""

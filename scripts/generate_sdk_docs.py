@@ -238,6 +238,26 @@ The ways of the official client work as well: `config.list_kube_config_contexts(
 `client.CoreV1Api(api_client=config.new_client_from_config(context=name))`.
 """
 
+RUNBOOKS = """
+# Runbooks
+
+Scripts that people have reviewed, where the operator offers some:
+
+```python
+k8s.runbooks()                                   # [{"name": "restart-web", "description": …, "arguments": {…}}]
+k8s.runbook("restart-web", namespace="shop")     # runs it, and returns the value of its last expression
+```
+
+- Arguments are given by name. One that is unknown, missing, of another type or outside of what the runbook says is
+  refused, and nothing is run.
+- It runs beside the script, with the same rights and the rest of the script's time and calls. What it prints is not
+  shown. It cannot call another runbook.
+- Its changes join those of the script; the script's later reads do not show them. A script that only calls one runbook
+  has a plan that the operator may have approved in advance: then no person is asked. Any other change in the script
+  makes it an ordinary plan.
+- If it fails after it has tried changes, nothing of the script is planned, even if the script catches the error.
+"""
+
 DIFFERENCES = """
 # Differences from the official client
 
@@ -278,6 +298,7 @@ TOPICS = {
     "dynamic": DYNAMIC,
     "writes": WRITES,
     "contexts": CONTEXTS,
+    "runbooks": RUNBOOKS,
     "differences": DIFFERENCES,
 }
 

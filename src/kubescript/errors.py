@@ -11,6 +11,7 @@
     ├── WorkerError          the sandboxed process died or broke the protocol; the next script gets a new one
     ├── PlanError            a plan that cannot be approved or applied; nothing more is sent
     │   └── PlanLost         a plan whose application was interrupted
+    ├── RunbookError         a runbook that cannot be called; the script may go on
     ├── AuditError           a request cannot be recorded, so it is not carried out until recording works again
     └── Busy                 every worker is taken and the queue is full; nothing was run
 
@@ -41,6 +42,7 @@ __all__ = [
     "PolicyDenied",
     "RedactionError",
     "RequestError",
+    "RunbookError",
     "WorkerError",
 ]
 
@@ -97,6 +99,13 @@ class PlanError(KubescriptError):
 
 class PlanLost(PlanError):
     """A plan whose application was interrupted; the message lists the changes made, partly in the cluster's words."""
+
+
+class RunbookError(KubescriptError):
+    """A runbook is not run, or has failed. Codes: `runbook.none`, `.name`, `.unreadable`, `.locked`, `.header`,
+    `.arguments`, `.nested`, `.limit`, `.output`, `.failed`."""
+
+    default_code = "runbook.failed"
 
 
 class AuditError(KubescriptError):

@@ -21,6 +21,7 @@ from kubescript.broker import operation
 from kubescript.changes import rollouts, writer
 from kubescript.cluster import acting
 from kubescript.commands import processes
+from kubescript.runbooks import folder
 from kubescript.telemetry import evaluation
 from kubescript.wire import inspection
 from kubescript_sandbox import runs
@@ -147,6 +148,7 @@ class Tenant:
             mask=self._engine.text,
             plans=planning.planner if planning is not None else None,
             owner=self._caller.person if self._caller is not None else "",
+            runbooks=folder.Folder(self.settings.runbooks.folder) if handler is self.contexts else None,
         )
 
     @functools.cached_property

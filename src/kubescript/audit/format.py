@@ -76,12 +76,27 @@ def _describe(kind: str, record: dict[str, Any]) -> tuple[str, str]:
     if kind == "sent":
         outcome = "dry run" if record.get("dry_run") else ""
         return target(record), outcome
+    if kind == "runbook":
+        return f"{record['name']} (sha256 {record['sha256'][:16] or '?'})", _runbook_outcome(record)
     if kind in {"plan", "decision", "applied"}:
         return _plan(kind, record)
     if kind == "script":
         return _script_text(record), _script_outcome(record)
     # All other records are about the file itself.
     return _file_text(record), ""
+
+
+def _runbook_outcome(record: dict[str, Any]) -> str:
+    """Returns the arguments of a runbook that was run, or the code of one that was not."""
+    if record["code"] != "ok":
+        return _join(" ", record["code"], _count_repeats(record))
+    return ", ".join(f"{name}={value}" for name, value in record["arguments"].items())
+
+
+def _count_repeats(record: dict[str, Any]) -> str:
+    """Returns how often a denial was repeated; empty for a single one."""
+    count = record.get("count", 0)
+    return f"x{count} since {record['first']}" if count else ""
 
 
 def _plan(kind: str, record: dict[str, Any]) -> tuple[str, str]:
@@ -134,9 +149,7 @@ def _call_outcome(record: dict[str, Any]) -> str:
     if record["decision"] != "allow":
         # A call that could not be parsed was refused by no rule.
         reason = record["rule"] or record["fault"]
-        count = record.get("count", 0)
-        times = f"x{count} since {record['first']}" if count else ""
-        return _join(" ", record["decision"], reason, times)
+        return _join(" ", record["decision"], reason, _count_repeats(record))
     # The status is 0 if there was no answer.
     status = str(record["status"] or "")
     return _join(" ", status, record["fault"], _count_masks(record))

@@ -36,9 +36,17 @@ def describe_plan(made: plan.Plan, text_filter: TextFilter) -> dict[str, Any]:
         "policy": made.policy,
         "audit": made.audit,
         "approvals": made.approvals,
+        "runbook": _describe_runbook(made.runbook),
         "steps": steps,
         "more_steps": len(made.steps) - len(steps),
     }
+
+
+def _describe_runbook(used: plan.Runbook | None) -> dict[str, str] | None:
+    """Returns which runbook has made a plan; its arguments are in the record of its run."""
+    if used is None:
+        return None
+    return {"name": used.name, "sha256": used.sha256}
 
 
 def describe_decision(plan_id: str, decision: plan_record.Decision, text_filter: TextFilter) -> dict[str, Any]:

@@ -275,6 +275,17 @@ class Entry:
         fields |= plan_records.describe_plan(made, self._recorder.text_filter)
         self._recorder.write(fields, final=True, identity=made.audit)
 
+    def record_runbook(self, used: plan.Runbook, code: str) -> None:
+        """Records that a runbook is about to run, and waits for the disk; or with a `code`, why it is not run or has
+        failed. Raises AuditError."""
+        fields = script_records.describe_runbook(self._subject, used, code, self._recorder.text_filter)
+        if not code:
+            self._recorder.write(fields, final=True, identity=self._identity)
+            return
+        if self._denials is not None and self._denials.is_repeat(fields):
+            return
+        self._write(fields)
+
     def close(
         self,
         outcome: runs.Outcome,

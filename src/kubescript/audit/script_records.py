@@ -14,6 +14,7 @@ from typing import Any, Final, Protocol
 from kubescript import types
 from kubescript.audit import chain
 from kubescript.broker import records, summary
+from kubescript.changes import plan
 from kubescript.output import sanitizing
 from kubescript.request import request
 from kubescript_sandbox import runs
@@ -25,6 +26,7 @@ __all__ = [
     "TextFilter",
     "describe_call",
     "describe_refusal",
+    "describe_runbook",
     "describe_script",
     "describe_sending",
     "patience",
@@ -120,6 +122,20 @@ def describe_call(subject: Subject, done: records.Record, text_filter: TextFilte
         "bytes": done.bytes,
         "ms": done.ms,
         "redactions": _most_frequent(done.redacted),
+    }
+
+
+def describe_runbook(subject: Subject, used: plan.Runbook, code: str, text_filter: TextFilter) -> dict[str, Any]:
+    """Returns the record of a runbook that is about to run, or with a `code`, of one that is not run or has failed."""
+    check = patience()
+    arguments = {}
+    for name, value in used.arguments.items():
+        arguments[name] = text_filter(value, check) if isinstance(value, str) else value
+    return subject.fields("runbook") | {
+        "name": text_filter(used.name, check),
+        "sha256": used.sha256,
+        "arguments": arguments,
+        "code": code or "ok",
     }
 
 

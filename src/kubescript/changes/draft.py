@@ -12,7 +12,7 @@ from kubescript.kube import kinds, paths
 from kubescript.request import request
 from kubescript.wire import inspection
 
-__all__ = ["Draft"]
+__all__ = ["Draft", "RunbookPart"]
 
 # There is a limit because a person has to read all of the plan.
 _MAX_BYTES: Final = 8 * 1024 * 1024
@@ -31,6 +31,10 @@ class Draft:
         self._budgets = budgets
         self._lock = threading.Lock()
         self._steps: list[plan.Step] = []
+        self._runs: list[RunbookPart | None] = []
+        """For each step the run of a runbook that it is from; None: the script itself."""
+        self._failed = ""
+        """The runbook that has failed after it had tried writes."""
         self._size = 0
         self._closed = False
         self._sent: str | None = None
@@ -38,15 +42,40 @@ class Draft:
         self.context = ""
         """The plan's cluster."""
 
-    def add(self, attempt: attempt.Attempt, context: str) -> None:
-        """Adds a write. Raises PlanError when it cannot be part of this plan."""
+    def add(self, attempt: attempt.Attempt, context: str, run: RunbookPart | None = None) -> None:
+        """Adds a write of the script, or of a run of a runbook. Raises PlanError when it cannot be part of this
+        plan."""
         step = _step(attempt)
         with self._lock:
             self._check(step, context)
+            if run is not None and run.ended:
+                raise errors.PlanError("the runbook is over", code="plan.closed")
             step = self._follow(step, is_beside=attempt.is_beside)
             self.context = context
             self._size += _size(step)
             self._steps.append(step)
+            self._runs.append(run)
+
+    def begin_runbook(self, used: plan.Runbook) -> RunbookPart:
+        """Returns the part of the draft to which one run of a runbook adds its writes."""
+        return RunbookPart(self, used)
+
+    def end_runbook(self, run: RunbookPart, *, failed: bool) -> None:
+        """Ends a run: later writes of it are refused. If it has `failed` and has tried writes, nothing is planned."""
+        with self._lock:
+            run.ended = True
+            # Attack: a script makes a runbook fail in the middle, catches the error, and has half of it applied.
+            if failed and run in self._runs:
+                self._failed = run.used.name
+
+    @property
+    def runbook(self) -> plan.Runbook | None:
+        """The one call of a runbook from which all steps are; None if there is none."""
+        with self._lock:
+            first = self._runs[0] if self._runs else None
+            if first is None or any(run is not first for run in self._runs):
+                return None
+            return first.used
 
     def begin_sending(self, context: str) -> None:
         """Notes that a write is about to be sent to a cluster without a plan. Raises PlanError when the script plans
@@ -72,6 +101,15 @@ class Draft:
         with self._lock:
             self._closed = True
             return tuple(self._steps)
+
+    def check(self) -> None:
+        """Raises PlanError if the writes cannot become a plan."""
+        if self._failed:
+            raise errors.PlanError(
+                f"runbook {self._failed} has failed after it had tried changes, and half of a runbook is not planned; "
+                "call it again",
+                code="plan.runbook",
+            )
 
     def _check(self, step: plan.Step, context: str) -> None:
         if self._closed:
@@ -112,6 +150,31 @@ class Draft:
         return [step for step in self._steps if step.key == key]
 
 
+class RunbookPart:
+    """The writes of one run of a runbook. Only the host makes one: what a worker sends cannot name it."""
+
+    def __init__(self, whole: Draft, used: plan.Runbook) -> None:
+        self._whole = whole
+        self.used = used
+        self.ended = False
+
+    def add(self, attempt: attempt.Attempt, context: str) -> None:
+        """Adds a write. Raises PlanError when it cannot be part of the plan."""
+        self._whole.add(attempt, context, self)
+
+    def begin_sending(self, context: str) -> None:
+        """See `Draft.begin_sending`."""
+        self._whole.begin_sending(context)
+
+    def deletes(self, key: paths.Key, context: str) -> bool:
+        """See `Draft.deletes`."""
+        return self._whole.deletes(key, context)
+
+    def end(self, *, failed: bool) -> None:
+        """See `Draft.end_runbook`."""
+        self._whole.end_runbook(self, failed=failed)
+
+
 def _step(attempt: attempt.Attempt) -> plan.Step:
     call = attempt.asked
     changes = attempt.changes
@@ -137,6 +200,8 @@ def _step(attempt: attempt.Attempt) -> plan.Step:
         rows=changes.rows,
         labels=before.labels,
         findings=attempt.findings,
+        old_replicas=before.replicas,
+        new_replicas=changes.after.replicas if changes.after is not None else None,
         images=before.images,
         new_images=_new_images(changes),
         pods=old_pods,

@@ -15,7 +15,7 @@ import msgspec
 from kubescript.kube import kinds, paths
 from kubescript.wire import inspection
 
-__all__ = ["Affected", "Author", "Finding", "Plan", "Precondition", "Request", "Step", "new_id"]
+__all__ = ["Affected", "Author", "Finding", "Plan", "Precondition", "Request", "Runbook", "Step", "new_id"]
 
 # Enough bytes that no id can be guessed.
 _ID_BYTES: Final = 16
@@ -92,6 +92,10 @@ class Step(msgspec.Struct, frozen=True):
     """See `inspection.Changes.requested`."""
     labels: dict[str, str] = {}
     """The labels of the object before the request."""
+    old_replicas: int | None = None
+    """How many replicas the object has, or its autoscaler permits, before the request; None if it does not say."""
+    new_replicas: int | None = None
+    """How many it has after the request."""
     images: tuple[str, ...] = ()
     """The images of the object's containers before the request."""
     new_images: tuple[str, ...] = ()
@@ -160,6 +164,16 @@ class Author(msgspec.Struct, frozen=True):
     tool: str = ""
 
 
+class Runbook(msgspec.Struct, frozen=True):
+    """One call of a runbook."""
+
+    name: str
+    sha256: str = ""
+    """Of the bytes that ran, in hexadecimal."""
+    arguments: dict[str, str | int | bool] = {}
+    """All of its arguments, with the defaults of those that were not given."""
+
+
 class Plan(msgspec.Struct, frozen=True):
     """One script's intended changes in one cluster."""
 
@@ -190,6 +204,8 @@ class Plan(msgspec.Struct, frozen=True):
     """The flags with which a command finds the plan's server, quoted for a shell and preceded by a space."""
     approvals: int = 1
     """How many people must approve the plan. If there are several, its author cannot be one of them."""
+    runbook: Runbook | None = None
+    """The one call of a runbook that has made all of the plan; None if anything in it is the script's own."""
 
     @property
     def hash(self) -> str:

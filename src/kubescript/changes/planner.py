@@ -145,6 +145,7 @@ class Planner:
         steps = drafted.close()
         if not steps:
             return None
+        drafted.check()
         terms = self._terms[drafted.context]
         now = time.time()
         return plan.Plan(
@@ -163,6 +164,7 @@ class Planner:
             audit_place=self._audit.place if self._audit is not None else "",
             flags=self._flags,
             approvals=terms.approvals(frozenset(step.namespace for step in steps)),
+            runbook=drafted.runbook,
         )
 
     def keep(self, made: plan.Plan) -> None:

@@ -24,6 +24,7 @@ from kubescript.cli import (
     plans,
     policy,
     process,
+    runbooks,
     shell_completion,
     terminal,
     user_path,
@@ -296,6 +297,7 @@ cli.add_command(plans.plans)
 cli.add_command(shell_completion.completion)
 cli.add_command(migrate.migrate)
 cli.add_command(policy.policy)
+cli.add_command(runbooks.runbooks)
 
 
 def _enable_garbage_collection() -> None:

@@ -8,6 +8,7 @@ from kubescript.config.execution import Limits, Output, Redaction, RedactionRule
 from kubescript.config.http_transport import LOOPBACK, Http, Tls
 from kubescript.config.loading import load
 from kubescript.config.observability import Audit, Telemetry
+from kubescript.config.runbooks import PreApproved, Runbooks
 from kubescript.config.section import MIB
 from kubescript.config.settings import Mode, Settings, check_reload, lower
 from kubescript.config.suggestions import nearest
@@ -16,6 +17,6 @@ from kubescript.config.write_policy import Approvals, Expression, Level, Plans, 
 __all__ = [
     "LOOPBACK", "MIB", "ROUTES", "Access", "Approvals", "Audit", "Auth", "Context", "DeniedResource", "Expression",
     "Http", "Impersonation", "Introspection", "Level", "Limits", "Mode", "OpenShift", "OpenStack", "Output", "Plans",
-    "Redaction", "RedactionRule", "Route", "Sandbox", "Settings", "Telemetry", "Tls", "WritePolicy", "check_reload",
-    "defer_models", "load", "lower", "nearest", "normal_url",
+    "PreApproved", "Redaction", "RedactionRule", "Route", "Runbooks", "Sandbox", "Settings", "Telemetry", "Tls",
+    "WritePolicy", "check_reload", "defer_models", "load", "lower", "nearest", "normal_url",
 ]  # fmt: skip

@@ -17,6 +17,7 @@ from pydantic import Field
 from kubescript import errors
 from kubescript.config import callers, commands, execution, http_transport, observability
 from kubescript.config.context_table import Context, DeniedResource
+from kubescript.config.runbooks import Runbooks
 from kubescript.config.section import UserPath
 from kubescript.config.write_policy import Plans, WritePolicy
 
@@ -64,6 +65,8 @@ class Settings(pydantic_settings.BaseSettings):
     all built-in rules."""
     plans: Plans = Plans()
     """Where plans are kept, and for how long."""
+    runbooks: Runbooks = Runbooks()
+    """Scripts that people have reviewed, which a script may call by name."""
     kubeconfig: UserPath | None = None
     """Path of the kubeconfig. Default: $KUBECONFIG, ~/.kube/config, or the pod's own service account."""
     kubeconfig_later: bool = False

@@ -19,12 +19,14 @@ import anyio
 import anyio.from_thread
 import anyio.lowlevel
 import anyio.to_thread
+import msgspec
 
 from kubescript import concurrency, config, errors, types
 from kubescript.broker import broker, call, operation, records, summary
 from kubescript.changes import draft, plan, planner
-from kubescript.evaluator import answers, script_request
+from kubescript.evaluator import answers, runbook_calls, script_request
 from kubescript.output import notes, styles
+from kubescript.runbooks import folder, header
 from kubescript.telemetry import evaluation
 from kubescript.wire import exchanges
 from kubescript_sandbox import runs
@@ -40,7 +42,7 @@ _ASIDE_MS: Final = 10_000
 """Milliseconds that one of our scripts about a plan may take."""
 
 
-class Entry(records.Journal, Protocol):
+class Entry(records.Journal, runbook_calls.Ledger, Protocol):
     """The audit entry of one script."""
 
     def capture_answers(self, on_call: types.OnCall) -> types.OnCall:
@@ -106,8 +108,10 @@ class Evaluator:
         mask: call.Mask | None = None,
         plans: planner.Planner | None = None,
         owner: str = "",
+        runbooks: folder.Folder | None = None,
     ) -> None:
-        """Without `plans`, writes that need a plan are refused. `owner` distinguishes this caller from all others."""
+        """Without `plans`, writes that need a plan are refused. `owner` distinguishes this caller from all others.
+        Without `runbooks`, calls of them are passed to `handler`."""
         self._settings = settings
         self._host = host
         self._handler = handler
@@ -116,6 +120,7 @@ class Evaluator:
         self._plans = plans
         self._places = host.places or concurrency.Places(settings.sandbox.max_scripts, settings.sandbox.max_queue)
         self._owner = owner
+        self._runbooks = runbooks
 
     async def evaluate(
         self,
@@ -170,7 +175,8 @@ class Evaluator:
         drafted = self._plans.begin() if self._plans is not None else None
         own = self._open_operation(request, entry, drafted)
         deadline = time.monotonic() + request.limits.timeout_ms / 1000
-        job = self._describe_job(request, own, entry, deadline)
+        runbooks = self._open_runbooks(request, own, entry, drafted, deadline)
+        job = self._describe_job(request, own, entry, deadline, runbooks)
         outcome = self._run(self._host.runner, job, own)
         result = planner.Result()
         if self._plans is not None and drafted is not None:
@@ -223,10 +229,16 @@ class Evaluator:
         operation: operation.Operation,
         entry: Entry | None,
         deadline: float,
+        runbooks: runbook_calls.RunbookCalls | None = None,
     ) -> types.Job:
         names, namespace = self._handler.names, self._handler.namespace
 
         def on_call(asked: exchanges.Call, timeout_s: float) -> broker.Answer:
+            refusal = runbook_calls.refuse_beyond(operation, request.limits.api_calls)
+            if refusal is not None:
+                return refusal
+            if runbooks is not None and runbook_calls.is_for_runbook(asked):
+                return runbooks.answer(asked)
             return self._handler.handle(asked, operation, timeout_s)
 
         style = self.answers.style(operation.summary, request.patience(deadline))
@@ -240,6 +252,51 @@ class Evaluator:
             cancellation=request.switch,
         )
 
+    def _open_runbooks(
+        self,
+        request: script_request.ScriptRequest,
+        outer: operation.Operation,
+        entry: Entry | None,
+        drafted: draft.Draft | None,
+        deadline: float,
+    ) -> runbook_calls.RunbookCalls | None:
+        """Returns the script's calls of runbooks; None where they are not answered here."""
+        if self._runbooks is None:
+            return None
+        # Attack: the worker of a classic tool is taken over, and calls a runbook that its caller did not ask for.
+        known = self._runbooks if request.by_caller else folder.Folder(None)
+
+        def run(
+            script: str, limits: runs.Limits, variables: dict[str, header.Value], own: operation.Operation
+        ) -> runs.Outcome:
+            return self._run_runbook(replace(request, script=script, limits=limits), variables, own, deadline)
+
+        style = self.answers.style(outer.summary, request.patience(deadline))
+        return runbook_calls.RunbookCalls(known, request.limits, outer, drafted, entry, run, style, deadline)
+
+    def _run_runbook(
+        self,
+        request: script_request.ScriptRequest,
+        variables: dict[str, header.Value],
+        own: operation.Operation,
+        deadline: float,
+    ) -> runs.Outcome:
+        """Runs a runbook in a worker of its own. Raises KubescriptError when it did not run."""
+        most = request.limits.api_calls + own.summary.calls
+
+        def on_call(asked: exchanges.Call, timeout_s: float) -> broker.Answer:
+            refusal = runbook_calls.refuse_beyond(own, most)
+            if refusal is not None:
+                return refusal
+            if runbook_calls.is_for_runbook(asked):
+                return runbook_calls.refuse_nested()
+            return self._handler.handle(asked, own, timeout_s)
+
+        job = self._describe_job(request, own, None, deadline)
+        parameters = msgspec.structs.replace(job.parameters, variables=variables)
+        job = replace(job, parameters=parameters, on_call=on_call, on_progress=_ignore, deadline=deadline)
+        return self._run(self._host.scripts or self._host.runner, job, own)
+
     @staticmethod
     def _run(runner: Runner, job: types.Job, operation: operation.Operation) -> runs.Outcome:
         """Runs the job. Raises KubescriptError when it did not run."""
@@ -249,7 +306,9 @@ class Evaluator:
             if outcome.unsent:
                 calls.refuse("limit.calls", outcome.unsent)
             # Only the broker knows how many bytes came: the worker gets what masking leaves of them.
-            usage = replace(outcome.usage, bytes_fetched=calls.bytes)
+            # The summary also counts the calls of the script's runbooks.
+            made = max(outcome.usage.api_calls, calls.calls)
+            usage = replace(outcome.usage, api_calls=made, bytes_fetched=calls.bytes)
             return replace(outcome, usage=usage)
         except errors.KubescriptError:
             raise
@@ -307,6 +366,10 @@ class Evaluator:
 
 def _record_nowhere(_made: plan.Plan) -> None:
     pass
+
+
+def _ignore(_report: protocol.Progress) -> None:
+    """Passes no progress on: that of a runbook would mix with its script's."""
 
 
 def _from_threads(on_progress: types.OnProgress | None) -> script_request.Report | None:

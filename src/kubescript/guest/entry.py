@@ -100,7 +100,7 @@ class _Session:
         own_session.report = link.progress
         self._k8s._announce(where.contexts)
         ctx = context.Context(where.context, where.namespace, start.timeout_ms, link.progress, link.left)
-        return self._globals | {"ctx": ctx, "namespace": where.namespace}
+        return self._globals | {"ctx": ctx, "namespace": where.namespace} | where.variables
 
     def complete(self) -> None:
         """Completes the writes with async_req whose results the script did not wait for."""

@@ -36,6 +36,7 @@ _INTENTS: Final = (
 )
 _PLANNED: Final = "Writes are planned, later reads show them; a person approves one diff. Never planned: exec{refused}."
 _READ_WRITE: Final = "Writes change the cluster at once. Refused: exec{refused}."
+_RUNBOOKS: Final = " k8s.runbooks() lists reviewed scripts; prefer k8s.runbook(name, **arguments) where one fits."
 _SEVERAL_CLUSTERS: Final = (
     "Clusters: {names}; k8s is the first. Policies may differ{writable}. Catch ApiException: one may be down."
 )
@@ -54,7 +55,18 @@ _MARKDOWN: Final = "text/markdown"
 _PACKAGE_FOLDER: Final = Path(__file__).parent.parent
 _PAGE_FOLDERS: Final = (_PACKAGE_FOLDER / "sdk_docs", _PACKAGE_FOLDER.parent.parent / "sdk_docs")
 """The folder in an installed package, and that in a checkout."""
-_FIRST_PAGES: Final = ("index", "differences", "objects", "lists", "errors", "dynamic", "writes", "helpers", "contexts")
+_FIRST_PAGES: Final = (
+    "index",
+    "differences",
+    "objects",
+    "lists",
+    "errors",
+    "dynamic",
+    "writes",
+    "helpers",
+    "contexts",
+    "runbooks",
+)
 """Pages about topics, which precede those of the clients."""
 _PAGE_LINK: Final = re.compile(r"\]\((\w+)\.md\)")
 """A link from one page to another, in the form used in the repository."""
@@ -98,7 +110,7 @@ def _definition(settings: config.Settings) -> mcp_types.Tool:
         description=_DESCRIPTION.read_text("utf-8")
         .strip()
         .format(
-            access=_access(settings),
+            access=_access(settings) + (_RUNBOOKS if settings.runbooks.folder is not None else ""),
             example=_EXAMPLE_SEVERAL_CLUSTERS if len(settings.context_names) > 1 else _EXAMPLE,
             memory=limits.memory_mib,
             calls=limits.api_calls,

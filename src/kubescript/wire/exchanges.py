@@ -11,13 +11,16 @@ import msgspec
 
 from kubescript_sandbox.wire import protocol
 
-__all__ = ["BATCH", "NO_BODY", "Accept", "Call", "Parameters", "Reply", "Report"]
+__all__ = ["BATCH", "NO_BODY", "RUNBOOKS", "Accept", "Call", "Parameters", "Reply", "Report"]
 
 Accept = Literal["json", "table", "metadata", "names", "text", "discovery"]
 """The representations a script may ask for; the host maps each to a fixed Accept header. `names` is metadata that the
 SDK looks up itself, for an error or a count; the script is not told when more exists."""
 
 NO_BODY: Final = protocol.NULL
+RUNBOOKS: Final = ("kubescript", "runbooks")
+"""The path of the server's own runbooks, which is none of an API server. GET lists them; POST to a name below it runs
+that one, with its arguments as the body."""
 
 
 class Call(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -64,6 +67,8 @@ class Parameters(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     context: str
     contexts: tuple[str, ...] = ()
     """The clusters that a call may name, the default first."""
+    variables: dict[str, str | int | bool] = {}
+    """Further global names and their values: the arguments of a runbook."""
 
 
 class Report(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any, Final, Generic, TypeVar
 
-from kubescript.guest.sdk import intents
+from kubescript.guest.sdk import intents, runbooks
 from kubescript.guest.sdk.calls import method_hints, methods, parallel, session
 from kubescript.guest.sdk.discovery import discovery, dynamic, explain, openapi, search
 from kubescript.guest.sdk.objects import helpers, helptext
@@ -210,6 +210,17 @@ class K8s:
         """Like `get` without a name: `k8s.list("pods", "shop")`."""
         return self.dynamic().list(resource, namespace=namespace, **options)
 
+    def runbooks(self) -> builtins.list[dict[str, Any]]:
+        """The reviewed scripts that this server runs by name: a dict of name, description and arguments for each."""
+        found: builtins.list[dict[str, Any]] = runbooks.list_all(self._session)
+        return found
+
+    def runbook(self, name: str, /, **arguments: Any) -> Any:
+        """k8s.runbook("restart-web", namespace="shop"): runs a reviewed script and returns the value of its last
+        expression. Its changes are planned like those of this script; where it alone changes something, it may be
+        approved in advance."""
+        return runbooks.run(self._session, name, arguments)
+
     def explain(self, path: str, *more: str, api_version: str | None = None) -> str:
         """k8s.explain("deployment.spec.strategy"): a field's type, meaning and parts, from the cluster's OpenAPI."""
         explainer = explain.Explainer(self.discovery(), self._openapi)
@@ -248,6 +259,7 @@ class K8s:
 
     def __dir__(self) -> builtins.list[str]:
         listed = ["context", "contexts", "discovery", "dynamic", "explain", "get", "list", "parallel", "search"]
+        listed += ["runbook", "runbooks"]
         listed.extend(helptext.accessor(api) for api in operations.apis() if helptext.has_objects(api))
         listed.extend(self._extensions)
         listed.extend(helpers.GLOBALS)

@@ -136,7 +136,7 @@ class ServiceException(ApiException):
 
 _DENIALS: Final = ("policy.", "writes.", "plan.")
 """Prefixes of codes: denials by the policy, and writes that cannot be planned."""
-_TOLD_WHOLE: Final = (*_DENIALS, "request.")
+_TOLD_WHOLE: Final = (*_DENIALS, "request.", "runbook.")
 """Prefixes of the codes of refusals, whose messages name the call."""
 _BY_STATUS: Final[dict[int, type[ApiException]]] = {
     400: BadRequestException,

@@ -26,7 +26,7 @@ from kubescript import app, config, programs, types
 from kubescript.broker import operation
 from kubescript.capture import capture as capturing
 from kubescript.cluster import live
-from kubescript.inspection import metadata_bodies
+from kubescript.inspection import metadata_bodies, served_objects
 from kubescript.policy import policy
 from kubescript.wire import exchanges, inspection
 from kubescript_sandbox.host import spawner
@@ -247,7 +247,7 @@ def test_the_pieces_of_a_list_change_nothing(attacks: Count) -> None:
         pieces = [body[at : at + size] for at in range(0, len(body), size)]
         try:
             return b"".join(metadata_bodies.of_list(served, pieces))
-        except metadata_bodies.ShapeError:
+        except served_objects.ShapeError:
             return b"refused"
 
     for name, text in ANSWERS.items():

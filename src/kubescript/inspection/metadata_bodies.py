@@ -8,29 +8,18 @@ list is split into its objects as it arrives, in time linear in its bytes.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 import msgspec
 
+from kubescript.inspection import served_objects
 from kubescript.wire import inspection
-from kubescript_masking.engine import program
-from kubescript_masking.text import linear
 from kubescript_masking.wire import lists
 
-__all__ = ["ShapeError", "events", "of_error", "of_list", "of_object"]
+__all__ = ["events", "of_error", "of_list", "of_object"]
 
 _MAX_HELD: Final = 32 * 1024 * 1024
 """The maximum size of one object in bytes."""
-_COPIES: Final = ("last-applied", "last-handled")
-"""Parts of the names of annotations in which tools keep a copy of the written object."""
-_COPY_NAMES: Final = frozenset({"kapp.k14s.io/original", "objectset.rio.cattle.io/applied"})
-_COPY: Final = linear.build(
-    # The key `data` as JSON inside JSON, YAML or Go writes it.
-    rb"""["'](?:data|stringData)["']|(?:^|[\n\r{,\["'\\-])[\s"'\\]*(?:data|stringData)[\s"'\\]*:"""
-    # A compressed or encoded value (base64 of gzip, of `{"`, of `apiVersion`) cannot be judged, so it counts as a copy.
-    rb"""|^\s*["']?(?:H4sI|eyJ|ewo|YXBpVmVyc2lvb)"""
-)
-"""Signs that the value of an annotation contains a copy of a Secret."""
 _EVENTS: Final = frozenset({"ADDED", "MODIFIED", "DELETED", "BOOKMARK", "ERROR"})
 # Other reasons report failures inside the API server, whose messages may quote unreadable input.
 _SPEAKING: Final = frozenset({
@@ -39,49 +28,8 @@ _SPEAKING: Final = frozenset({
 })  # fmt: skip
 """Reasons for which a Status keeps its message."""
 _QUIET: Final = "(the API server's message is withheld: it may quote a value)"
-_Shape = TypeVar("_Shape", bound=msgspec.Struct)
-
-
-class ShapeError(program.WithheldError):
-    """The body does not have the requested shape."""
-
-    def __init__(self) -> None:
-        super().__init__("shape")
-
-
-class _Owner(msgspec.Struct, omit_defaults=True, rename="camel"):
-    api_version: str | None = None
-    kind: str | None = None
-    name: str | None = None
-    uid: str | None = None
-    controller: bool | None = None
-    block_owner_deletion: bool | None = None
-
-
-class _Metadata(msgspec.Struct, omit_defaults=True, rename="camel"):
-    name: str | None = None
-    generate_name: str | None = None
-    namespace: str | None = None
-    uid: str | None = None
-    resource_version: str | None = None
-    generation: int | None = None
-    creation_timestamp: str | None = None
-    deletion_timestamp: str | None = None
-    deletion_grace_period_seconds: int | None = None
-    labels: dict[str, str] | None = None
-    annotations: dict[str, str] | None = None
-    owner_references: list[_Owner] | None = None
-    finalizers: list[str] | None = None
-
-
-class _Object(msgspec.Struct, omit_defaults=True, rename="camel"):
-    kind: str | None = None
-    api_version: str | None = None
-    metadata: _Metadata | None = None
-
-
-_OBJECT: Final = msgspec.json.Decoder(_Object)
-_OBJECTS: Final = msgspec.json.Decoder(list[_Object] | None)
+_OBJECT: Final = msgspec.json.Decoder(served_objects.Object)
+_OBJECTS: Final = msgspec.json.Decoder(list[served_objects.Object] | None)
 
 
 class _ListMetadata(msgspec.Struct, omit_defaults=True, rename="camel"):
@@ -117,8 +65,8 @@ class _Event(msgspec.Struct):
 def of_object(served: inspection.Metadata, chunks: Iterable[bytes]) -> Iterator[bytes]:
     """Yields the metadata of one object. Raises ShapeError or TooLargeError."""
     body = _whole(chunks)
-    found = _decode(body, _Object)
-    reduced = _reduce(served, found)
+    found = served_objects.decode(body, served_objects.Object)
+    reduced = served_objects.reduce(served, found)
     yield msgspec.json.encode(reduced)
 
 
@@ -127,7 +75,7 @@ def of_error(chunks: Iterable[bytes]) -> Iterator[bytes]:
     body = _whole(chunks)
     try:
         status = _status(body)
-    except ShapeError:
+    except served_objects.ShapeError:
         return
     yield msgspec.json.encode(status)
 
@@ -153,59 +101,26 @@ def of_list(served: inspection.Metadata, chunks: Iterable[bytes]) -> Iterator[by
 
 def _event(served: inspection.Metadata, line: bytes) -> dict[str, Any]:
     """Returns the permitted part of a watch event. Raises ShapeError."""
-    event = _decode(line, _Event)
+    event = served_objects.decode(line, _Event)
     body = bytes(event.object)
     if event.type not in _EVENTS:
-        raise ShapeError
+        raise served_objects.ShapeError
     if event.type == "ERROR":
         return {"type": event.type, "object": _status(body)}
     # A bookmark has only a version.
     is_named = event.type != "BOOKMARK"
-    found = _decode(body, _Object)
-    reduced = _reduce(served, found, is_named=is_named)
+    found = served_objects.decode(body, served_objects.Object)
+    reduced = served_objects.reduce(served, found, is_named=is_named)
     return {"type": event.type, "object": reduced}
 
 
-def _reduce(served: inspection.Metadata, found: _Object, *, is_named: bool = True) -> _Object:
-    """Returns the permitted part of the object."""
-    metadata = found.metadata
-    if metadata is None or (is_named and not metadata.name):
-        raise ShapeError
-    if served.kind:
-        found.kind = served.kind
-        found.api_version = served.api_version
-    annotations = metadata.annotations
-    if annotations:
-        # `kubectl apply` keeps a copy of the whole Secret in one of its annotations.
-        kept = {key: text for key, text in annotations.items() if not _is_copy(key, text)}
-        metadata.annotations = kept
-    return found
-
-
-def _is_copy(name: str, value: str) -> bool:
-    """Says whether an annotation contains a copy of this or another object."""
-    if name in _COPY_NAMES:
-        return True
-    if any(part in name for part in _COPIES):
-        return True
-    return _COPY.search(value.encode()) is not None
-
-
 def _status(raw: bytes) -> _Status:
-    found = _decode(raw, _Status)
+    found = served_objects.decode(raw, _Status)
     if (found.kind, found.api_version) != ("Status", "v1"):
-        raise ShapeError
+        raise served_objects.ShapeError
     if found.reason not in _SPEAKING:
         found.message = _QUIET
     return found
-
-
-def _decode(raw: bytes, shape: type[_Shape]) -> _Shape:
-    """Returns the fields of a shape; all others are left out. Raises ShapeError."""
-    try:
-        return msgspec.json.decode(raw, type=shape)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        raise ShapeError from None
 
 
 def _whole(chunks: Iterable[bytes]) -> bytes:
@@ -241,7 +156,7 @@ class _List:
         try:
             objects = self._cutter.end()
         except lists.FlawError:
-            raise ShapeError from None
+            raise served_objects.ShapeError from None
         written = self._opening() + self._write(objects)
         # API servers send the metadata before the objects, but JSON requires no order.
         late = None
@@ -264,11 +179,11 @@ class _List:
         # The closing brace is left out, so that more fields can follow.
         return head[:-1] + metadata + b',"items":['
 
-    def _write(self, objects: list[_Object]) -> bytes:
+    def _write(self, objects: list[served_objects.Object]) -> bytes:
         """Returns more items of the list, with the comma before them."""
         texts = []
         for found in objects:
-            reduced = _reduce(self._served, found)
+            reduced = served_objects.reduce(self._served, found)
             texts.append(msgspec.json.encode(reduced))
         comma = b"," if self._count and texts else b""
         self._count += len(texts)
@@ -279,5 +194,5 @@ def _metadata_field(metadata: msgspec.Raw | None) -> bytes:
     """Returns the field `metadata` of a list, with the comma before it; nothing if there is no metadata."""
     if metadata is None:
         return b""
-    found = _decode(bytes(metadata), _ListMetadata)
+    found = served_objects.decode(bytes(metadata), _ListMetadata)
     return b',"metadata":' + msgspec.json.encode(found)

@@ -6,11 +6,13 @@ import json
 import os
 from collections import Counter
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 
 from kubescript import programs
 from kubescript_sandbox.host import spawner
+from kubescript_sandbox.wire import framing, protocol
 from security_tests import benches, promises
 
 TALLY = "WALL_TALLY"
@@ -38,6 +40,21 @@ def source() -> Iterator[spawner.Spawner]:
     spawned.start()
     yield spawned
     spawned.close()
+
+
+@pytest.fixture
+def received(monkeypatch: pytest.MonkeyPatch) -> bytearray:
+    """Every byte that the host sends to a worker."""
+    found = bytearray()
+    send = framing.FrameSocket.send
+
+    def noted(self: framing.FrameSocket, kind: Any, payload: bytes | memoryview, on_frame: Any = None) -> None:
+        if kind is not protocol.FrameType.START:
+            found.extend(payload)
+        send(self, kind, payload, on_frame)
+
+    monkeypatch.setattr(framing.FrameSocket, "send", noted)
+    return found
 
 
 @pytest.fixture

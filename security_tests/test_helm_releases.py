@@ -25,7 +25,6 @@ from kubescript import app, config, types
 from kubescript.broker import operation
 from kubescript.wire import exchanges
 from kubescript_sandbox.host import spawner
-from kubescript_sandbox.wire import framing, protocol
 from security_tests import recorder
 from security_tests.answering import Answering
 from tests.kit import fork_servers
@@ -102,21 +101,6 @@ class Keeper(Answering):
             else []
         )
         return 200, json.dumps({"kind": "PartialObjectMetadataList", "metadata": {}, "items": item}).encode()
-
-
-@pytest.fixture
-def received(monkeypatch: pytest.MonkeyPatch) -> bytearray:
-    """Every byte that the host sends to a worker."""
-    found = bytearray()
-    send = framing.FrameSocket.send
-
-    def noted(self: framing.FrameSocket, kind: Any, payload: bytes | memoryview, on_frame: Any = None) -> None:
-        if kind is not protocol.FrameType.START:
-            found.extend(payload)
-        send(self, kind, payload, on_frame)
-
-    monkeypatch.setattr(framing.FrameSocket, "send", noted)
-    return found
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ import logging
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import anyio
 import msgspec
@@ -30,7 +30,6 @@ from kubescript.inspection import metadata_bodies, served_objects
 from kubescript.policy import policy
 from kubescript.wire import exchanges, inspection
 from kubescript_sandbox.host import spawner
-from kubescript_sandbox.wire import framing, protocol
 from security_tests import recorder
 from security_tests.answering import Answering
 from security_tests.recorder import CANARY, KEY_CANARY, Recorder
@@ -62,21 +61,6 @@ ROADS: Final = {
     "as a dict": "json.loads(json.dumps(k8s.coreV1().read_namespaced_secret('one', 'a').to_dict(), default=str))['metadata']['name']",
 }  # fmt: skip
 """Expressions that are the name of a Secret, which is served."""
-
-
-@pytest.fixture
-def received(monkeypatch: pytest.MonkeyPatch) -> bytearray:
-    """Every byte that the host sends to a worker."""
-    found = bytearray()
-    send = framing.FrameSocket.send
-
-    def noted(self: framing.FrameSocket, kind: Any, payload: bytes | memoryview, on_frame: Any = None) -> None:
-        if kind is not protocol.FrameType.START:
-            found.extend(payload)
-        send(self, kind, payload, on_frame)
-
-    monkeypatch.setattr(framing.FrameSocket, "send", noted)
-    return found
 
 
 class Product:

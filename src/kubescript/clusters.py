@@ -113,7 +113,7 @@ def _kubeconfig(url: str, ca: str, *, insecure: bool) -> Path:
 def policy_of(settings: config.Settings) -> policy.Policy:
     """Returns the policy for one cluster's settings. Raises ConfigError when a rule can never match."""
     rules = tuple(policy_rules.read(rule) for rule in settings.denied_resources)
-    defaults = denied_resources.DEFAULT_RULES if settings.deny_defaults else ()
+    defaults = denied_resources.list_defaults(rules) if settings.deny_defaults else ()
     serves_releases = "helm" in settings.toolsets
     return policy.Policy(settings.mode, rules, defaults, releases=serves_releases)
 

@@ -110,7 +110,7 @@ def describe_call(subject: Subject, done: records.Record, text_filter: TextFilte
     else:
         fields["what"] = done.what
     if done.call is not None and done.call.metadata_rule:
-        fields["served"] = "metadata"
+        fields["served"] = "keys" if done.call.serves_keys else "metadata"
     elif done.call is not None and done.call.is_release:
         fields["served"] = "release"
     return fields | {

@@ -190,17 +190,18 @@ class Broker:
         if decision.verdict == "deny":
             raise call.deny(decision)
         call.decision = decision
-        serves_metadata = decision.verdict == "allow" and decision.serve == "metadata"
+        serves_part = decision.verdict == "allow" and decision.serve != "whole"
         # A Helm release is already asked for in a form of its own.
-        if serves_metadata and not call.sent.metadata_rule:
+        if serves_part and not call.sent.metadata_rule:
             call.request = call.sent = self._reduce(call)
 
     @staticmethod
     def _reduce(call: call.Call) -> request.Request:
-        """Returns the request for the metadata of the same objects. Raises PolicyDenied."""
+        """Returns the request for the permitted part of the same objects. Raises PolicyDenied."""
         decision = call.decision
+        ask_for = metadata.keys if decision.serve == "keys" else metadata.only
         try:
-            return metadata.only(call.request, decision.rule, decision.kind)
+            return ask_for(call.request, decision.rule, decision.kind)
         except errors.PolicyDenied as error:
             raise call.deny(policy.Decision("deny", error.code, error.message)) from None
 
@@ -246,7 +247,7 @@ class Broker:
             response.reason,
             response.content_type,
             dict(response.headers),
-            metadata_rule=call.request.metadata_rule,
+            metadata_rule="" if call.decision.serve == "keys" else call.request.metadata_rule,
             planned=call.is_planned,
         )
 

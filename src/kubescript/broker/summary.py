@@ -16,6 +16,7 @@ from typing import Final, TypeVar
 from kubescript import errors
 from kubescript.broker import listings, records
 from kubescript.output import notes
+from kubescript.wire import inspection
 from kubescript_sandbox import runs
 
 __all__ = ["IN_NAMESPACE", "Summary", "missing"]
@@ -194,7 +195,7 @@ def _describe_masks(outcome: runs.Outcome, redacted: Mapping[str, int]) -> str:
     """Returns the number of masks in the answer by kind, or else that the script saw a mask; empty if neither."""
     # Attack: a log line contains a forged mask whose kind reads as an instruction, to get it into a note outside of the
     # marks. The mask of an `env-password` says `password`.
-    known = redacted.keys() | {kind.partition("-")[2] for kind in redacted}
+    known = redacted.keys() | {kind.partition("-")[2] for kind in redacted} | {inspection.NOT_SERVED}
     result = outcome.result or b""
     texts = [outcome.printed, result.decode("utf-8", "replace")]
     if outcome.fault is not None:

@@ -55,6 +55,8 @@ class Cluster:
     """Rules that hide their objects entirely."""
     metadata_only: tuple[str, ...] = ()
     """Rules that show only their objects' metadata."""
+    keys_only: tuple[str, ...] = ()
+    """Rules that show only their objects' metadata and keys."""
     problem: str = ""
     rules: tuple[rule_checks.Finding, ...] = ()
     """Findings about the rules."""
@@ -94,10 +96,11 @@ class Cluster:
         access = _ACCESS[self.writes]
         denied = ", ".join(self.denied) or "nothing"
         text = f"{access}, denied: {denied}"
-        if not self.metadata_only:
-            return text
-        metadata_only = ", ".join(self.metadata_only)
-        return f"{text}; only metadata: {metadata_only}"
+        for part, rules in (("metadata", self.metadata_only), ("metadata and key names", self.keys_only)):
+            if rules:
+                names = ", ".join(rules)
+                text += f"; only {part}: {names}"
+        return text
 
 
 @dataclass(frozen=True, slots=True)

@@ -103,6 +103,7 @@ def _cluster(settings: config.Settings, name: str, *, offline: bool) -> diagnosi
         writes=policy.writes,
         denied=tuple(rule.id for rule in all_rules if rule.serve == "nothing"),
         metadata_only=tuple(rule.id for rule in all_rules if rule.serve == "metadata"),
+        keys_only=tuple(dict.fromkeys(rule.id for rule in all_rules if rule.serve == "keys")),
         problem=problem,
         rules=tuple(clusters.check_rules(settings, name)),
         # Rules of the operator that name a kind are confirmed by discovery, even offline.

@@ -97,6 +97,7 @@ class Result:
     verdict: str
     rule: str = ""
     reason: str = ""
+    """Why it is denied, or which part of the objects is served."""
     notices: tuple[effects.Notice, ...] = ()
     unjudged: str = ""
     """The reason why its changes were not judged."""
@@ -225,7 +226,8 @@ def _judge_request(call: request.Request, judge: Judge) -> Result:
     if decision.verdict == "deny":
         return _deny(call, decision)
     what = request.describe(call)
-    return Result(what, decision.verdict, decision.rule)
+    served = f"served as {decision.serve}" if decision.serve != "whole" else ""
+    return Result(what, decision.verdict, decision.rule, served)
 
 
 def _deny(call: request.Request, decision: policy.Decision, notices: tuple[effects.Notice, ...] = ()) -> Result:

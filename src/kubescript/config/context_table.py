@@ -11,8 +11,8 @@ __all__ = ["Context", "DeniedResource"]
 
 
 class DeniedResource(section.Section):
-    """A kind of object that scripts may not use at all, or of which they may read only the metadata. A field that is
-    not given matches everything."""
+    """A kind of object that scripts may not use at all, or of which they may read only a part. A field that is not
+    given matches everything."""
 
     group: str | None = None
     """API group; the core group is "", as in kubernetes-mcp-server and in RBAC."""
@@ -23,9 +23,10 @@ class DeniedResource(section.Section):
     """The kind as in manifests: `Secret`. Empty means every kind of the group."""
     resource: str = ""
     """The resource as in RBAC: `secrets`, `serviceaccounts/token`."""
-    serve: Literal["nothing", "metadata"] = "nothing"
+    serve: Literal["nothing", "metadata", "keys"] = "nothing"
     """`metadata`: scripts may get, list and watch the objects, and see their name, namespace, labels, annotations,
-    owners and times. If several rules match, the strictest counts."""
+    owners and times. `keys`, of Secrets only: also their types and the names of their keys, in place of the default
+    `metadata`. If several rules match, the strictest counts."""
 
 
 class Context(section.Section):

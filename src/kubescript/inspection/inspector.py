@@ -40,8 +40,8 @@ class Inspector:
         return differences.write_changes(order.comparison, chunks, mask, self._expressions)
 
     def reduce(self, about: masking.Body, chunks: Iterator[bytes]) -> Iterator[bytes] | None:
-        """Returns the metadata of a body's objects, or the permitted part of a release, if no more may pass. Raises
-        ShapeError and ReleaseError."""
+        """Returns the permitted part of a body's objects or of a release, if no more may pass. Raises ShapeError and
+        ReleaseError."""
         order = _read(about)
         if order.release and not about.echo:
             return release_contents.write(chunks, brief=order.release == "brief")
@@ -56,7 +56,7 @@ def _read(about: masking.Body) -> inspection.Order:
 
 
 def _reduce(about: masking.Body, served: inspection.Metadata, chunks: Iterator[bytes]) -> Iterator[bytes]:
-    """Yields the metadata of a body's objects."""
+    """Yields the permitted part of a body's objects."""
     if about.echo:
         return metadata_bodies.of_error(chunks)
     if about.form == "watch":

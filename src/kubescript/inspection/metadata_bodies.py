@@ -1,8 +1,8 @@
-"""Reduces bodies of which only the objects' metadata may pass. `inspector` calls this module before anything is masked.
+"""Reduces bodies of which only a part of the objects may pass. `inspector` calls this module before anything is masked.
 
-The host has asked the API server for metadata. A broken or aggregated server may still send whole objects, so each
-object is rewritten with only the fields listed in this module. An answer of any other shape does not pass at all. A
-list is split into its objects as it arrives, in time linear in its bytes.
+The host has asked the API server for metadata, or for whole Secrets of which the keys may pass. A broken or aggregated
+server may still send other objects, so each is rewritten with only the fields listed in `served_objects`. An answer of
+any other shape does not pass at all. A list is split into its objects as it arrives, in time linear in its bytes.
 """
 
 from __future__ import annotations
@@ -28,8 +28,6 @@ _SPEAKING: Final = frozenset({
 })  # fmt: skip
 """Reasons for which a Status keeps its message."""
 _QUIET: Final = "(the API server's message is withheld: it may quote a value)"
-_OBJECT: Final = msgspec.json.Decoder(served_objects.Object)
-_OBJECTS: Final = msgspec.json.Decoder(list[served_objects.Object] | None)
 
 
 class _ListMetadata(msgspec.Struct, omit_defaults=True, rename="camel"):
@@ -63,9 +61,9 @@ class _Event(msgspec.Struct):
 
 
 def of_object(served: inspection.Metadata, chunks: Iterable[bytes]) -> Iterator[bytes]:
-    """Yields the metadata of one object. Raises ShapeError or TooLargeError."""
+    """Yields the permitted part of one object. Raises ShapeError or TooLargeError."""
     body = _whole(chunks)
-    found = served_objects.decode(body, served_objects.Object)
+    found = served_objects.read(served, body)
     reduced = served_objects.reduce(served, found)
     yield msgspec.json.encode(reduced)
 
@@ -109,7 +107,7 @@ def _event(served: inspection.Metadata, line: bytes) -> dict[str, Any]:
         return {"type": event.type, "object": _status(body)}
     # A bookmark has only a version.
     is_named = event.type != "BOOKMARK"
-    found = served_objects.decode(body, served_objects.Object)
+    found = served_objects.read(served, body)
     reduced = served_objects.reduce(served, found, is_named=is_named)
     return {"type": event.type, "object": reduced}
 
@@ -137,7 +135,7 @@ class _List:
 
     def __init__(self, served: inspection.Metadata) -> None:
         self._served = served
-        self._cutter = lists.Cutter(_OBJECT.decode, _OBJECTS.decode)
+        self._cutter = served_objects.make_cutter(served)
         self._is_open = False
         """Whether the list's opening has been written."""
         self._head: msgspec.Raw | None = None

@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from typing import Final, Literal
 
 from kubescript.kube import kinds
 from kubescript.request import request
 
-__all__ = ["DEFAULT_RULES", "DeniedResource", "Serve", "is_any", "list_built_in"]
+__all__ = ["DEFAULT_RULES", "DeniedResource", "Serve", "is_any", "list_built_in", "list_defaults"]
 
-Serve = Literal["nothing", "metadata"]
-"""The part of its objects that a rule still serves."""
+Serve = Literal["nothing", "metadata", "keys"]
+"""The part of its objects that a rule still serves. `keys`, for Secrets only: the metadata, the type, and the names of
+the keys without their values."""
 
 _BELOW: Final = kinds.READ_SUBRESOURCES | kinds.WRITE_SUBRESOURCES | request.CONNECT | set(kinds.SUBRESOURCE_KINDS)
 
 
 @dataclass(frozen=True, slots=True)
 class DeniedResource:
-    """A rule against objects that scripts may not touch, or of which they may read only the metadata.
+    """A rule against objects that scripts may not touch, or of which they may read only a part.
 
     A field that is empty or "*" matches everything. The core group is written "core".
     """
@@ -63,6 +64,14 @@ class DeniedResource:
         return False
 
     @property
+    def is_about_secrets(self) -> bool:
+        """Whether the rule names Secrets themselves and nothing else."""
+        if self.api_group != "":
+            return False
+        named = {self.kind.lower(), self.resource} - {"", "*"}
+        return bool(named) and named <= {"secret", "secrets"}
+
+    @property
     def built_in(self) -> bool:
         """Whether the rule names something built into Kubernetes, which exists without asking discovery."""
         return _is_built_in(self)
@@ -73,6 +82,13 @@ DEFAULT_RULES: Final = (
     DeniedResource("core", resource="secrets", serve="metadata"),
     DeniedResource("core", resource="serviceaccounts/token"),
 )
+
+
+def list_defaults(rules: Iterable[DeniedResource]) -> tuple[DeniedResource, ...]:
+    """Returns the default rules beside the operator's: those about Secrets serve keys if one of the operator's does."""
+    if not any(rule.serve == "keys" for rule in rules):
+        return DEFAULT_RULES
+    return tuple(replace(rule, serve="keys") if rule.serve == "metadata" else rule for rule in DEFAULT_RULES)
 
 
 def is_any(field: str) -> bool:

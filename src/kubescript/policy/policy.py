@@ -1,8 +1,8 @@
 """Decides whether a request may be sent, on its parsed fields alone, without I/O or state.
 
-A rule denies its objects altogether, or serves only their metadata. The policy denies the unknown: an unknown
-subresource of a built-in group, a request whose kind a rule depends on and that cannot be resolved, a verb that is not
-plainly a read. The broker calls it for every toolset.
+A rule denies its objects altogether, or serves only their metadata, or of Secrets the keys too. The policy denies the
+unknown: an unknown subresource of a built-in group, a request whose kind a rule depends on and that cannot be resolved,
+a verb that is not plainly a read. The broker calls it for every toolset.
 """
 
 from __future__ import annotations
@@ -47,13 +47,13 @@ class Decision:
     verdict: Verdict
     rule: str = ""
     """Stable id: policy.read_only, policy.tunnel, policy.subresource, policy.denied_resource, policy.unresolved_kind,
-    policy.mistaken_rule, policy.releases. With `serve="metadata"`: the operator's rule, `core/Secret`."""
+    policy.mistaken_rule, policy.releases. When only a part is served: the operator's rule, `core/Secret`."""
     reason: str = ""
     instead: str = ""
-    serve: Literal["whole", "metadata"] = "whole"
+    serve: Literal["whole"] | denied_resources.Serve = "whole"
     """The part of the objects that an allowed request may return."""
     kind: str = ""
-    """With `serve="metadata"`: the kind of the objects; empty when unknown."""
+    """When only a part is served: the kind of the objects; empty when unknown."""
 
 
 ALLOW: Final = Decision("allow")
@@ -103,28 +103,28 @@ class Policy:
         ruled = self._judge_release(call) or self._apply_rules(call)
         if ruled is not None and ruled.verdict != "allow":
             return ruled
-        # A rule that still serves metadata opens neither a tunnel nor an unknown subresource.
+        # A rule that still serves a part opens neither a tunnel nor an unknown subresource.
         return _deny_tunnel(call) or _deny_subresource(call) or ruled or self._decide_by_verb(call)
 
     def _apply_rules(self, call: request.Request) -> Decision | None:
         """Returns the rules' decision, the strictest if several cover the request."""
-        metadata: denied_resources.DeniedResource | None = None
+        served: denied_resources.DeniedResource | None = None
         for rule in (*self.defaults, *self.rules):
             is_hit = self._matches(rule, call)
-            if is_hit and rule.serve == "metadata" and _is_plain_read(call):
-                metadata = metadata or rule
+            if is_hit and rule.serve != "nothing" and _is_plain_read(call):
+                served = _stricter(served, rule)
             elif is_hit:
                 return _deny_by(rule, call)
             elif is_hit is None:
                 return _deny_unresolved(rule, call)
             elif self._is_mistaken(rule, call):
                 return _deny_mistaken(rule)
-        if metadata is None:
+        if served is None:
             return None
         kind = kinds.kind_of(call.group, call.resource)
         if kind is None:
             kind = self.resolve(call.group, call.version, call.resource)
-        return Decision("allow", metadata.id, serve="metadata", kind=kind or "")
+        return Decision("allow", served.id, serve=served.serve, kind=kind or "")
 
     def _judge_release(self, call: request.Request) -> Decision | None:
         """Returns why a Helm release may not be read; None when it may, or the call is for something else."""
@@ -132,9 +132,10 @@ class Policy:
             return None
         if not self.releases:
             return _DENY_RELEASES
-        # The built-in rule for Secrets does not apply, since the masking process never passes a release's Secret. The
-        # operator's own rules for Secrets or ConfigMaps do apply.
-        ruled = replace(self, defaults=())._apply_rules(releases.holder(call))
+        # The built-in rule for Secrets does not apply, since the masking process never passes a release's Secret; nor
+        # does one that serves more than it, the keys. The operator's other rules for Secrets or ConfigMaps do apply.
+        own = tuple(rule for rule in self.rules if rule.serve != "keys")
+        ruled = replace(self, defaults=(), rules=own)._apply_rules(releases.holder(call))
         if ruled is None or (ruled.serve == "metadata" and call.verb == "list"):
             return None
         return _deny_content(ruled) if ruled.serve == "metadata" else ruled
@@ -199,11 +200,22 @@ def _is_plain_read(call: request.Request) -> bool:
     return call.method == "GET" and call.verb in _READS and not call.subresource
 
 
+def _stricter(
+    first: denied_resources.DeniedResource | None, other: denied_resources.DeniedResource
+) -> denied_resources.DeniedResource:
+    """Returns the rule that serves less, of two that serve a part; the first if both serve the same."""
+    if first is None or (first.serve == "keys" and other.serve == "metadata"):
+        return other
+    return first
+
+
 def _deny_by(rule: denied_resources.DeniedResource, call: request.Request) -> Decision:
     reason = f"the operator denies {rule.id}"
     instead = "do without it"
-    if rule.serve == "metadata":
+    if rule.serve != "nothing":
         reason = f"only metadata of {rule.id} is served"
+        if rule.serve == "keys":
+            reason = f"only metadata and key names of {rule.id} are served"
         instead = "get, list or watch the objects themselves"
     elif call.resource == "secrets":
         instead = "look at what refers to it (env, volumes)"

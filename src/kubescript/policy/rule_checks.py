@@ -74,12 +74,18 @@ def read(given: config.DeniedResource) -> denied_resources.DeniedResource:
         if not shape.fullmatch(text):
             shown = text[:100]
             raise errors.ConfigError(f"`denied_resources`: {name} {shown!r} cannot match anything; expected {wanted}")
+    rule = denied_resources.DeniedResource(group or "core", given.version, kind, resource, given.serve)
+    if given.serve == "keys" and not rule.is_about_secrets:
+        raise errors.ConfigError(
+            f'`denied_resources`: {rule.id[:100]!r} has no keys to serve: `serve = "keys"` is for Secrets',
+            remedy='write `group = ""` and `kind = "Secret"`, or another `serve`',
+        )
     if given.serve == "metadata" and "/" in resource:
         shown = resource[:100]
         raise errors.ConfigError(
             f"`denied_resources`: {shown!r} is a subresource, which has no metadata of its own; leave `serve` out"
         )
-    return denied_resources.DeniedResource(group or "core", given.version, kind, resource, given.serve)
+    return rule
 
 
 class Denials:

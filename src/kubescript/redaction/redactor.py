@@ -133,7 +133,7 @@ class Engine(engine.Engine):
         return self.text(line, lambda _: None, patience)
 
     def _masks(self, call: request.Request) -> bool:
-        """Says whether values are masked; always so where only metadata may pass."""
+        """Says whether values are masked; always so where only a part of an object may pass."""
         return self.enabled or bool(call.metadata_rule)
 
     def _mask(self, call: request.Request, chunks: Iterator[bytes], report: Report, *, echo: bool) -> engine.Masked:
@@ -196,7 +196,7 @@ def _order(call: request.Request) -> msgspec.Raw:
     metadata = None
     if call.metadata_rule:
         api_version = kinds.api_version(call.group, call.version)
-        metadata = inspection.Metadata(call.kind, api_version)
+        metadata = inspection.Metadata(call.kind, api_version, call.serves_keys)
     order = inspection.Order(metadata=metadata, release=call.release)
     return msgspec.Raw(msgspec.json.encode(order))
 

@@ -1,7 +1,8 @@
-"""Requests for which the policy permits only the objects' metadata. The broker sends the result of `only`.
+"""Requests for which the policy permits only a part of the objects. The broker sends the result of `only` or `keys`.
 
-The API server itself then leaves out everything else (PartialObjectMetadata). No other form is accepted, so a server
-that cannot do that answers with 406.
+For metadata the API server itself leaves out everything else (PartialObjectMetadata). No other form is accepted, so a
+server that cannot do that answers with 406. No form of an answer has the names of a Secret's keys without the values:
+the whole Secrets are asked for, and `inspection` lets the keys pass.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import Final
 from kubescript import errors
 from kubescript.request import request
 
-__all__ = ["only"]
+__all__ = ["keys", "only"]
 
 _ACCEPT: Final = "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io"
 _ACCEPT_LIST: Final = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io"
@@ -35,14 +36,31 @@ def only(call: request.Request, rule: str, kind: str) -> request.Request:
 
     Raises PolicyDenied for a field selector that could reveal other content.
     """
+    return _reduce(call, rule, kind, f"only metadata of {rule} is served")
+
+
+def keys(call: request.Request, rule: str, kind: str) -> request.Request:
+    """Returns the request for the metadata and keys of the same Secrets; for the metadata alone if the script asks for
+    no more.
+
+    Raises PolicyDenied like `only`.
+    """
+    reduced = _reduce(call, rule, kind, f"only metadata and key names of {rule} are served")
+    if "as=PartialObjectMetadata" in call.accept:
+        return reduced
+    return replace(reduced, accept="application/json", serves_keys=True)
+
+
+def _reduce(call: request.Request, rule: str, kind: str, reason: str) -> request.Request:
+    """Returns the request for metadata. Raises PolicyDenied with this reason."""
     query = tuple(pair for pair in call.query if pair[0] in _KEYS)
     selector = dict(query).get("fieldSelector", "")
-    _check_selector(call, rule, selector)
+    _check_selector(call, reason, selector)
     accept = _ACCEPT_LIST if call.verb == "list" else _ACCEPT
     return replace(call, query=query, accept=accept, metadata_rule=rule, kind=kind)
 
 
-def _check_selector(call: request.Request, rule: str, selector: str) -> None:
+def _check_selector(call: request.Request, reason: str, selector: str) -> None:
     """Refuses a selector on a field that is not metadata. Raises PolicyDenied."""
     own_fields = _OWN_FIELDS.get((call.group, call.resource), frozenset())
     known = _FIELDS | own_fields
@@ -52,6 +70,6 @@ def _check_selector(call: request.Request, rule: str, selector: str) -> None:
         if term and not is_known:
             names = ", ".join(sorted(known))
             raise errors.PolicyDenied(
-                f"only metadata of {rule} is served; select by labels, or {names}",
+                f"{reason}; select by labels, or {names}",
                 code="policy.denied_resource",
             )

@@ -63,7 +63,9 @@ class Request:
     script: int = 0
     """Distinguishes the calls of one script from those of others."""
     metadata_rule: str = ""
-    """The rule that limits the answer to the objects' metadata, such as `core/Secret`; empty if there is none."""
+    """The rule that limits the answer to a part of the objects, such as `core/Secret`; empty if there is none."""
+    serves_keys: bool = False
+    """With `metadata_rule`: whether the names of a Secret's keys may pass beside the metadata."""
     kind: str = ""
     """With `metadata_rule`: the kind of the objects; empty when unknown."""
     release: Literal["", "brief", "whole"] = ""

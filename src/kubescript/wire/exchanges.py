@@ -55,7 +55,7 @@ class Reply(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     headers: dict[str, str] = {}
     fault: protocol.ScriptFault | None = None
     metadata_rule: str = ""
-    """The rule that reduces the objects to metadata, such as `core/Secret`; empty when they are whole."""
+    """The rule that reduces the objects to metadata, such as `core/Secret`; empty when they are not reduced so far."""
     planned: bool = False
     """Whether the request was only a dry run (dryRun=All) and was added to a plan."""
 

@@ -16,6 +16,7 @@ __all__ = [
     "MAX_CHANGES",
     "MAX_ROWS",
     "MAX_UNDO",
+    "NOT_SERVED",
     "RISKS",
     "Changes",
     "Comparison",
@@ -40,6 +41,9 @@ MAX_CHANGES: Final = 8 * protocol.MIB
 MAX_UNDO: Final = 256 * protocol.KIB
 """The maximum number of characters of the `undo` patch in a `Changes`."""
 
+NOT_SERVED: Final = "not-served"
+"""The kind of the mask in place of a Secret's values where only its keys may pass."""
+
 
 class Expression(msgspec.Struct, frozen=True):
     """One of the operator's rules about changes, in CEL: true permits the change."""
@@ -58,11 +62,13 @@ class Settings(msgspec.Struct, frozen=True):
 
 
 class Metadata(msgspec.Struct, frozen=True):
-    """The type of objects of which only the metadata may pass."""
+    """The type of objects of which only a part may pass: the metadata, and with `keys` what of a Secret is no value."""
 
     kind: str = ""
     """Empty when unknown."""
     api_version: str = ""
+    keys: bool = False
+    """Whether a Secret's type and the names of its keys may pass too."""
 
 
 class UserInfo(msgspec.Struct, frozen=True):
@@ -104,7 +110,7 @@ class Order(msgspec.Struct, frozen=True):
     """The question about one body."""
 
     metadata: Metadata | None = None
-    """Set when only the metadata of its objects may pass; with `echo`, the body is an error."""
+    """Set when only a part of its objects may pass; with `echo`, the body is an error."""
     release: Literal["", "brief", "whole"] = ""
     """Set for one revision of a Helm release, unless only its metadata may pass: how much of it may."""
     comparison: Comparison | None = None

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from kubescript_masking.rules import values
-from kubescript_masking.text import json_strings, linear
+from kubescript_masking.text import json_strings, linear, placeholders
 from kubescript_masking.text.json_strings import String
 from kubescript_masking.text.spans import Span
 
@@ -174,5 +174,5 @@ def _find_value(line: bytes, *, is_field: bool) -> tuple[int, bytes]:
         return start, b"" if values.is_blank(value) else value
     value = match[1].rstrip(b" \t")
     bare = value.strip(b"\"'")
-    is_empty = _NO_VALUE.fullmatch(value) is not None
-    return match.start(1), b"" if is_empty or values.is_blank(bare) else value
+    is_empty = _NO_VALUE.fullmatch(value) is not None or values.is_blank(bare)
+    return match.start(1), b"" if is_empty or placeholders.is_masked(bare) else value

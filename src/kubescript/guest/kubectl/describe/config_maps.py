@@ -8,6 +8,7 @@ from typing import Any, Final
 from kubescript.guest.kubectl.describe import texts
 from kubescript.guest.kubectl.describe.subject import Subject
 from kubescript.guest.kubectl.describe.text_writer import Writer
+from kubescript.guest.sdk.values import masks
 from kubescript.wire import messages
 
 __all__ = ["config_map", "metadata", "secret", "service_account"]
@@ -44,13 +45,15 @@ def config_map(about: Subject, out: Writer) -> None:
 
 
 def secret(about: Subject, out: Writer) -> None:
-    """Writes a Secret's keys and the lengths of its values, if the operator allows Secrets."""
+    """Writes a Secret's keys and the lengths of its values, as far as the operator allows."""
     metadata(about, out)
     out.verbatim("")
     out.field("Type", about.object.get("type"))
     out.verbatim("\nData\n====")
     for key, value in _items(about, "data"):
-        out.field(key, f"{_size(value)} bytes")
+        # A mask that tells no size stands for a value of which only the key is served.
+        has_size = masks.MASK not in value or _MASKED_SIZE.search(value)
+        out.field(key, f"{_size(value)} bytes" if has_size else value)
 
 
 def _items(about: Subject, field: str) -> list[tuple[str, Any]]:

@@ -165,6 +165,7 @@ PROMISES: Final = (
     Promise("V-02", "approval", "A link opens one plan once, and no key, cookie or form can be guessed, replayed or used for another plan.", "issue 14: opened twice"),
     Promise("V-03", "approval", "No text of a plan is markup, invisible, out of its place or like another name without a remark.", "issue 14: bidirectional text, look-alike names"),
     Promise("V-04", "approval", "Every change of a plan is shown and counted, however many there are, in bounded time.", "issue 14: huge diff"),
+    Promise("V-05", "approval", "On a team's page, only a person who is logged in sees and decides plans: their own, and those they may approve.", "issue 32: the page behind a log-in"),
     Promise("X-01", "commands", "The process of `oc` reaches one address, its own proxy: no other port, address, protocol or neighbour.", "issue 16: no egress"),
     Promise("X-02", "commands", "The process of `oc` reads no file but libraries and its own program, and writes none.", "issue 16: files"),
     Promise("X-03", "commands", "The process of `oc` starts no process and no other program, and signals and reads no other process.", "issue 16: plugins, editors"),

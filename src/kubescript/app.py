@@ -26,7 +26,8 @@ from kubescript.toolsets import builtin
 from kubescript_sandbox.host import cancellation, executor, spawner
 
 if TYPE_CHECKING:
-    from kubescript.auth import user
+    from kubescript.auth import authenticator, user
+    from kubescript.changes import planning
     from kubescript.server import served
     from kubescript.telemetry import otlp, prometheus
     from kubescript.transports import backend
@@ -137,6 +138,21 @@ class Application:
         if answer.status < HTTPStatus.INTERNAL_SERVER_ERROR:
             return "ok"
         return f"it answers {answer.status}"
+
+    def plans(self) -> planning.Planning:
+        """Returns the plans of the server's clusters. Raises PlanError if none takes any."""
+        found = self.operator.planning
+        if found is None:
+            raise errors.PlanError("no cluster of this server takes plans", code="plan.policy")
+        return found
+
+    def page(self, verifier: authenticator.Authenticator) -> backend.WebApplication | None:
+        """Returns the page on which callers approve plans; None if there is none."""
+        if not self.settings.plans.page:
+            return None
+        from kubescript.changes.page import team
+
+        return team.app(self, verifier)
 
     def drain(self) -> None:
         """Lets running scripts finish, and refuses those that wait."""

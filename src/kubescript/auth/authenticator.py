@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from kubescript import config, errors
-from kubescript.auth import claims, jwts, opaque, provider, token_review, tokens_file, user
+from kubescript.auth import claims, jwts, logins, opaque, provider, token_review, tokens_file, user
 from kubescript.cluster import base
 
 __all__ = ["Authenticator"]
@@ -23,6 +23,8 @@ _MAX_TOKEN: Final = 16_384
 _MAX_TLS_NAMES: Final = 100
 _MAX_NAME: Final = 256
 _MAX_GROUPS: Final = 500
+_LISTED: Final = frozenset({"tokens", "tokens_file", "token_review"})
+"""The issuers of tokens without scopes."""
 
 
 class Authenticator:
@@ -47,8 +49,12 @@ class Authenticator:
         if auth.issuer or auth.introspection is not None:
             self._source = provider.Provider(auth)
         self._jwts = None
+        self._logins: logins.Logins | None = None
         if auth.issuer is not None and self._source is not None:
             self._jwts = jwts.Verifier(auth, self._audience, self._source)
+            login = settings.plans.login
+            if login is not None:
+                self._logins = logins.Logins(auth, login, self._jwts, self._source)
         ways: list[Callable[[str], user.Credential]] = []
         if auth.introspection is not None:
             ways.append(self._introspect)
@@ -65,6 +71,39 @@ class Authenticator:
         if not token.isascii() or not token.isprintable():
             raise errors.AuthError("the token is not valid")
         found = await self._find(token)
+        return self._check(found)
+
+    @property
+    def issuer(self) -> str:
+        """The identity provider at which people log in to the page; empty if there is none."""
+        if self._logins is None or self._jwts is None:
+            return ""
+        return self._jwts.issuer
+
+    @property
+    def takes_typed_tokens(self) -> bool:
+        """Whether there are tokens that a person may type to log in to the page."""
+        auth = self._settings
+        return bool(auth.tokens or auth.tokens_file or auth.token_review)
+
+    async def typed(self, token: str) -> user.Credential:
+        """Returns the credential of a token that a person has typed to log in to the page. Raises AuthError."""
+        found = await self.bearer(token)
+        # Attack: a client gets access tokens of its own from the identity provider, and logs in to the page as its
+        # user, although that needs the user's presence.
+        if found.user.issuer not in _LISTED:
+            raise errors.AuthError("this token is for clients; log in at the identity provider")
+        return found
+
+    async def begin_login(self, secret: str, back: str) -> str:
+        """Returns the URL at which a person logs in; see `logins.Logins.begin`. Raises AuthError."""
+        assert self._logins is not None
+        return await self._keys.ask(self._logins.begin, secret, back)
+
+    async def finish_login(self, secret: str, back: str, answer: Mapping[str, str]) -> user.Credential:
+        """Returns the credential of a person who has logged in. Raises AuthError."""
+        assert self._logins is not None
+        found = await self._keys.ask(self._logins.finish, secret, back, answer)
         return self._check(found)
 
     async def _find(self, token: str) -> user.Credential:
@@ -116,7 +155,7 @@ class Authenticator:
         if found.expires is not None and found.expires + claims.LEEWAY_S <= time.time():
             raise errors.AuthError("the token has expired")
         # Only tokens of an identity provider can have scopes.
-        has_scopes = caller.issuer not in {"tokens", "tokens_file", "token_review", "client_ca_file"}
+        has_scopes = caller.issuer not in {*_LISTED, "client_ca_file"}
         if has_scopes and not caller.scopes.issuperset(self._settings.scopes):
             needed = " ".join(self._settings.scopes)
             raise errors.AuthError(f"the token lacks a scope of {needed}", code="auth.scope")

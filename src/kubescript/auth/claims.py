@@ -10,7 +10,7 @@ from typing import Any, Final, TypeGuard
 from kubescript import config, errors
 from kubescript.auth import user
 
-__all__ = ["LEEWAY_S", "credential"]
+__all__ = ["LEEWAY_S", "credential", "of_login"]
 
 LEEWAY_S: Final = 10.0
 """Seconds by which clocks may differ."""
@@ -21,6 +21,8 @@ _KIND: Final = "typ"
 # which introspection calls active.
 _KINDS: Final = frozenset({"bearer", "dpop"})
 """Keycloak's values of the claim `typ` in access tokens."""
+_ID: Final = "id"
+"""The value of both claims in ID tokens."""
 _USE: Final = "token_use"
 """The claim in which Cognito writes `access` or `id`, and Ory Hydra `access_token` or `refresh_token`."""
 _OF_OTHERS: Final = frozenset({"events", "at_hash", "c_hash"})
@@ -28,8 +30,22 @@ _OF_OTHERS: Final = frozenset({"events", "at_hash", "c_hash"})
 
 
 def credential(claims: Mapping[str, Any], settings: config.Auth, issuer: str, token: str) -> user.Credential:
-    """Returns the user whom the claims identify. Raises AuthError when they name no usable one."""
+    """Returns the user whom an access token's claims identify. Raises AuthError when they name no usable one."""
     _check_kind(claims)
+    return _read(claims, settings, issuer, token)
+
+
+def of_login(claims: Mapping[str, Any], settings: config.Auth, issuer: str) -> user.Credential:
+    """Returns the user whom an ID token's claims identify; its token is empty. Raises AuthError when they name no
+    usable one, or are those of another token."""
+    kind = claims.get(_KIND, _ID)
+    use = claims.get(_USE, _ID)
+    if not isinstance(kind, str) or not isinstance(use, str) or {kind.lower(), use.lower()} != {_ID}:
+        raise errors.AuthError("the token is not an ID token")
+    return _read(claims, settings, issuer, "")
+
+
+def _read(claims: Mapping[str, Any], settings: config.Auth, issuer: str, token: str) -> user.Credential:
     # PyJWT checks this for a JWT; an introspection endpoint may call a token active that is not valid yet.
     if (_time(claims, "nbf") or 0.0) > time.time() + LEEWAY_S:
         raise errors.AuthError("the token is not valid yet")

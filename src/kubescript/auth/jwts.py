@@ -40,7 +40,15 @@ class Verifier:
         self._keys.fetch()
 
     def verify(self, token: str) -> user.Credential:
-        """Returns the credential in a token; takes less than a millisecond. Raises AuthError."""
+        """Returns the credential in an access token; takes less than a millisecond. Raises AuthError."""
+        found = self.read(token, self._audience)
+        if not _is_access_token(token):
+            raise errors.AuthError("the token is not an access token", remedy="its header `typ` must be at+jwt or JWT")
+        return claims.credential(found, self._settings, self.issuer, token)
+
+    def read(self, token: str, audience: tuple[str, ...]) -> dict[str, Any]:
+        """Returns the claims of a token that the issuer has signed for one of these audiences, and that has not
+        expired. Raises AuthError."""
         key = self._keys.get(_key_id(token))
         if key is None and not self._keys.are_known:
             raise errors.AuthError(
@@ -49,11 +57,11 @@ class Verifier:
         if key is None:
             raise errors.AuthError("the token is not valid")
         try:
-            found: dict[str, Any] = jwt.decode(
+            return jwt.decode(
                 token,
                 key,
                 algorithms=list(keys.ALGORITHMS),
-                audience=self._audience,
+                audience=audience,
                 issuer=self.issuer,
                 leeway=claims.LEEWAY_S,
                 options={"require": ["exp", "iss", "aud"]},
@@ -61,15 +69,12 @@ class Verifier:
         except jwt.ExpiredSignatureError:
             raise errors.AuthError("the token has expired") from None
         except jwt.InvalidAudienceError:
-            wanted = " or ".join(self._audience)
+            wanted = " or ".join(audience)
             raise errors.AuthError(
                 "the token is for another audience", remedy=f"its aud must name {wanted} (auth.audience)"
             ) from None
         except _UNREADABLE:
             raise errors.AuthError("the token is not valid") from None
-        if not _is_access_token(token):
-            raise errors.AuthError("the token is not an access token", remedy="its header `typ` must be at+jwt or JWT")
-        return claims.credential(found, self._settings, self.issuer, token)
 
 
 # Attack: a caller sends a header or claims in an unforeseen format, for which PyJWT raises other exceptions.

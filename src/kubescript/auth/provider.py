@@ -16,9 +16,10 @@ import httpx2
 
 from kubescript import config, errors
 
-__all__ = ["Provider", "tls_context"]
+__all__ = ["Provider", "read_secret", "tls_context"]
 
 _METADATA: Final = (".well-known/openid-configuration", ".well-known/oauth-authorization-server")
+_SCHEMES: Final = ("https://", "http://")
 _TIMEOUT_S: Final = 5.0
 """Seconds for a whole answer."""
 _MAX_BYTES: Final = 1 << 20
@@ -35,30 +36,39 @@ class Provider:
         self._secret = ""
         endpoint = settings.introspection
         if endpoint is not None:
-            self._secret = _text(endpoint.client_secret_file).strip()
+            self._secret = read_secret(endpoint.client_secret_file)
 
     def keys(self, issuer: str) -> Mapping[str, Any]:
         """Returns the issuer's key set (RFC 7517). Raises AuthError when it cannot be fetched."""
-        url = self._keys_url(issuer)
+        (url,) = self.urls(issuer, "jwks_uri")
         request = self._client.build_request("GET", url)
         return self._json(request)
 
-    def _keys_url(self, issuer: str) -> str:
-        """Returns the URL of the issuer's keys. Raises AuthError if the metadata lacks it."""
+    def urls(self, issuer: str, *names: str) -> tuple[str, ...]:
+        """Returns the URLs under these names in the issuer's metadata. Raises AuthError if it lacks one."""
         base = issuer.rstrip("/")
         for path in _METADATA:
             request = self._client.build_request("GET", f"{base}/{path}")
             metadata = self._json(request, needed=False)
-            url = metadata.get("jwks_uri")
+            found = [metadata.get(name) for name in names]
             named = str(metadata.get("issuer", ""))
             # Attack: a proxy or a wrong setting leads to another issuer's metadata.
-            if isinstance(url, str) and named.rstrip("/") == base:
-                return url
+            if named.rstrip("/") == base and all(isinstance(url, str) and url.startswith(_SCHEMES) for url in found):
+                return tuple(map(str, found))
+        needed = " and ".join(names)
         raise errors.AuthError(
-            "the identity provider does not say where its keys are",
+            f"the identity provider does not say its {needed}",
             code="auth.unavailable",
-            remedy=f"{issuer} must serve {_METADATA[0]} with its own issuer and a jwks_uri",
+            remedy=f"{issuer} must serve {_METADATA[0]} with its own issuer and {needed}",
         )
+
+    def exchange(self, url: str, login: config.Login, secret: str, fields: Mapping[str, str]) -> Mapping[str, Any]:
+        """Returns the answer of a token endpoint to a client with this secret; a public client has none. Raises
+        AuthError."""
+        asked = self._client.build_request("POST", url, data={"client_id": login.client_id, **fields})
+        if secret:
+            asked = next(httpx2.BasicAuth(login.client_id, secret).auth_flow(asked))
+        return self._json(asked)
 
     def introspect(self, token: str) -> Mapping[str, Any]:
         """Returns the endpoint's claims about a token. Raises AuthError when it is not active, or there is no
@@ -126,9 +136,10 @@ def _unavailable(why: str) -> errors.AuthError:
     )
 
 
-def _text(path: Path) -> str:
+def read_secret(path: Path) -> str:
+    """Returns the secret in a file. Raises ConfigError."""
     try:
-        return path.read_text("utf-8")
+        return path.read_text("utf-8").strip()
     except (OSError, UnicodeDecodeError) as error:
         kind = type(error).__name__
         raise errors.ConfigError(f"cannot read {path}: {kind}") from None

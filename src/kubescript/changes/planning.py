@@ -143,7 +143,7 @@ class Planning:
         with self._lock:
             if self._page is None:
                 keys = access.Access()
-                url, close = serving.serve(page.app(self.approvals, self._apply_later, keys), self._settings.plans.port)
+                url, close = serving.serve(page.app(self.approvals, self.apply_later, keys), self._settings.plans.port)
                 link = access.Link(url, keys.secret)
                 folder = private_files.state_folder()
                 try:
@@ -156,8 +156,8 @@ class Planning:
                 log.info("plans are approved at %s", self._page.address, extra={"event": "plans.page"})
             return self._page
 
-    def _apply_later(self, plan_id: str) -> None:
-        """Applies a plan that was approved on the page, in a separate thread."""
+    def apply_later(self, plan_id: str) -> None:
+        """Applies a plan that was approved on a page, in a separate thread."""
         # The browser is answered at once, and its page follows the application.
         thread = threading.Thread(target=self._apply, args=(plan_id,), name="kubescript-plan")
         thread.start()

@@ -1,6 +1,6 @@
 """All settings, which are read once from flags, environment and file, in this order of precedence, and frozen."""
 
-from kubescript.config.callers import Access, Auth, Impersonation, Introspection
+from kubescript.config.callers import Access, Approvers, Auth, Impersonation, Introspection
 from kubescript.config.commands import ROUTES, OpenShift, OpenStack, Route, normal_url
 from kubescript.config.context_table import Context, DeniedResource
 from kubescript.config.deferring import defer_models
@@ -12,11 +12,12 @@ from kubescript.config.runbooks import PreApproved, Runbooks
 from kubescript.config.section import MIB
 from kubescript.config.settings import Mode, Settings, check_reload, lower
 from kubescript.config.suggestions import nearest
-from kubescript.config.write_policy import Approvals, Expression, Level, Plans, WritePolicy
+from kubescript.config.write_policy import Approvals, Expression, Level, Login, Plans, WritePolicy
 
 __all__ = [
-    "LOOPBACK", "MIB", "ROUTES", "Access", "Approvals", "Audit", "Auth", "Context", "DeniedResource", "Expression",
-    "Http", "Impersonation", "Introspection", "Level", "Limits", "Mode", "OpenShift", "OpenStack", "Output", "Plans",
-    "PreApproved", "Redaction", "RedactionRule", "Route", "Runbooks", "Sandbox", "Settings", "Telemetry", "Tls",
-    "WritePolicy", "check_reload", "defer_models", "load", "lower", "nearest", "normal_url",
+    "LOOPBACK", "MIB", "ROUTES", "Access", "Approvals", "Approvers", "Audit", "Auth", "Context", "DeniedResource",
+    "Expression", "Http", "Impersonation", "Introspection", "Level", "Limits", "Login", "Mode", "OpenShift",
+    "OpenStack", "Output", "Plans", "PreApproved", "Redaction", "RedactionRule", "Route", "Runbooks", "Sandbox",
+    "Settings", "Telemetry", "Tls", "WritePolicy", "check_reload", "defer_models", "load", "lower", "nearest",
+    "normal_url",
 ]  # fmt: skip

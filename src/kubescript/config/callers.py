@@ -9,7 +9,7 @@ from pydantic import Field
 
 from kubescript.config import section
 
-__all__ = ["Access", "Auth", "Impersonation", "Introspection"]
+__all__ = ["Access", "Approvers", "Auth", "Impersonation", "Introspection"]
 
 
 class Introspection(section.Section):
@@ -80,3 +80,18 @@ class Access(section.Section):
     writes: Literal["off", "plan", "direct"] | None = None
     """The most permissive mode for the caller in a cluster; the cluster's own mode may permit less. Below `direct` the
     toolset `openstack` writes nothing. Default: the cluster's mode."""
+
+
+class Approvers(section.Section):
+    """People who may approve other callers' plans on the page, where callers are known. A plan is theirs to decide if
+    these tables together cover every namespace in which it changes something."""
+
+    users: tuple[str, ...] = ()
+    """The users whom the table matches; `*@example.com` is a pattern. Default: every caller."""
+    groups: tuple[str, ...] = ()
+    """The groups of which the person must be in one. Default: every caller."""
+    namespaces: Annotated[tuple[str, ...], Field(min_length=1)]
+    """The namespaces: `shop-*` is a pattern, `*` matches all. Objects without a namespace are covered only by "" and
+    by `*`."""
+    contexts: tuple[str, ...] | None = None
+    """The contexts. Default: all."""

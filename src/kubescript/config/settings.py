@@ -31,7 +31,8 @@ PREFIX: Final = "KUBESCRIPT_"
 """The prefix of the environment variables that hold settings."""
 _FIXED: Final = (
     "transport", "host", "port", "http", "tls", "auth", "insecure_no_auth", "redaction", "sandbox", "audit",
-    "plans.store", "limits.memory_mib", "limits.max_timeout_ms", "language", "log_file", "log_format", "telemetry",
+    "plans.store", "plans.page", "plans.login", "limits.memory_mib", "limits.max_timeout_ms",
+    "language", "log_file", "log_format", "telemetry",
     "processes_pool_size",
 )  # fmt: skip
 """Settings of the process, its workers or its listener, not of one caller; only a restart changes them."""
@@ -120,6 +121,8 @@ class Settings(pydantic_settings.BaseSettings):
     """The names under which callers are impersonated."""
     access: tuple[callers.Access, ...] = ()
     """The rights of callers, by name, group and scope. Default: everything that the server offers."""
+    approvers: tuple[callers.Approvers, ...] = ()
+    """The people who may approve other callers' plans. Default: none."""
     host: str = "127.0.0.1"
     """Address of the http transport. Addresses other than loopback need authentication."""
     port: Annotated[int, Field(ge=0, le=65_535)] = 8080

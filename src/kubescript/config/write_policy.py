@@ -9,7 +9,7 @@ from pydantic import Field
 
 from kubescript.config import section
 
-__all__ = ["Approvals", "Expression", "Level", "Plans", "WritePolicy"]
+__all__ = ["Approvals", "Expression", "Level", "Login", "Plans", "WritePolicy"]
 
 Level = Literal["refuse", "critical", "warn", "allow"]
 """What becomes of a write that a rule covers: it is refused; the person who approves it must override the rule by name
@@ -73,6 +73,18 @@ class WritePolicy(section.Section):
     """The operator's own rules."""
 
 
+class Login(section.Section):
+    """The client of `auth.issuer` by which people log in to the page. Its redirect URI is the page's address with
+    `/callback`: `https://kubescript.example.com/approvals/callback`."""
+
+    client_id: Annotated[str, Field(min_length=1)]
+    """The client ID. The ID tokens must be for it."""
+    client_secret_file: section.UserPath | None = None
+    """A file with the client's secret. Default: the client is public."""
+    scopes: tuple[str, ...] = ()
+    """Scopes to request in addition to `openid` and `auth.scopes`."""
+
+
 class Plans(section.Section):
     """The settings for plans of writes (docs/write.md)."""
 
@@ -86,6 +98,9 @@ class Plans(section.Section):
     follow_s: Annotated[int, Field(ge=0, le=1_800)] = 50
     """Seconds for which an applied plan's rollouts are followed. Many clients allow a minute per call."""
     page: bool = True
-    """Whether to serve a page for approving plans; over stdio on a loopback port, from the first plan on."""
+    """Whether to serve a page for approving plans: over stdio on a loopback port, from the first plan on; over http,
+    where callers are known, at /approvals of the same port."""
     port: Annotated[int, Field(ge=0, le=65_535)] = 0
     """The page's port over stdio; 0: any free port."""
+    login: Login | None = None
+    """How people log in to the page at the identity provider. Default: they type a token, or have a certificate."""

@@ -8,12 +8,15 @@ from typing import Any, Protocol
 
 import mcp_types
 from mcp.server.lowlevel import server as lowlevel
+from starlette.types import ASGIApp
 
 from kubescript import config, contexts
-from kubescript.auth import user
+from kubescript.auth import authenticator, user
 
-__all__ = ["Backend", "Readiness", "Reread", "Served", "Tenant"]
+__all__ = ["Backend", "Readiness", "Reread", "Served", "Tenant", "WebApplication"]
 
+WebApplication = ASGIApp
+"""An application as a web server calls it."""
 Reread = Callable[[], config.Settings]
 """Reads the settings again, as at the start. Raises ConfigError."""
 
@@ -88,6 +91,9 @@ class Backend(Protocol):
     def prepare(self, settings: config.Settings) -> tuple[Tenant, Callable[[], None]]:
         """Returns a new `operator` for other settings, and a function that installs it without closing the previous
         one. Raises ConfigError when the settings cannot take effect."""
+
+    def page(self, verifier: authenticator.Authenticator) -> WebApplication | None:
+        """Returns the page on which callers approve plans, below `endpoints.PAGE`; None if there is none."""
 
     def state(self) -> dict[str, object]:
         """Returns the server's version, toolsets and confinement; nothing about a cluster."""

@@ -7,13 +7,20 @@ from typing import Final
 
 from kubescript import config
 
-__all__ = ["METADATA", "PATHS", "metadata", "resource"]
+__all__ = ["METADATA", "PAGE", "PATHS", "is_page", "metadata", "resource"]
 
 METADATA: Final = "/.well-known/oauth-protected-resource"
 """The path where clients learn the issuer of accepted tokens (RFC 9728)."""
+PAGE: Final = "/approvals"
+"""The path of the page on which callers approve plans, which has a log-in of its own."""
 # Both forms are served: many clients do not follow redirects with a POST.
 PATHS: Final = {path: name for name in config.ROUTES for path in (f"/{name}/", f"/{name}")}
 """Paths of the endpoints beside /mcp, with their routes."""
+
+
+def is_page(path: str) -> bool:
+    """Says whether a path is the page's."""
+    return path == PAGE or path.startswith(f"{PAGE}/")
 
 
 def resource(url: str, path: str) -> str:

@@ -174,10 +174,11 @@ def _build_application(
 ) -> ASGIApp:
     """Returns the web application behind its checks, the cheapest check first."""
     from kubescript.auth import access_rules, authenticator
-    from kubescript.transports import authentication, bodies, endpoints, guard, routes
+    from kubescript.transports import authentication, beside, bodies, endpoints, guard, routes
 
     settings = server.settings
     app: ASGIApp = bodies.WholeBodies(routes.application(server, seating, url))
+    page: ASGIApp | None = None
     if settings.knows_callers:
         resources = [endpoints.resource(url, path) for path in ("", *endpoints.PATHS)]
         verifier = authenticator.Authenticator(settings, resources, lambda: server.operator.contexts.default.cluster)
@@ -192,6 +193,9 @@ def _build_application(
             scopes=settings.auth.scopes,
             open_paths=open_paths,
         )
+        page = server.page(verifier)
+    if page is not None:
+        app = beside.Beside(app, page)
     # Attack: a web page on this machine reads the routes beside MCP.
     anywhere = frozenset() if settings.is_local else routes.OPEN
     return guard.Guard(app, settings.http, anywhere)

@@ -10,7 +10,7 @@ from typing import Final
 import sqlalchemy
 from sqlalchemy.schema import CreateColumn
 
-__all__ = ["PLANS", "QUESTIONS", "VERSION", "read_versions", "update"]
+__all__ = ["PLANS", "QUESTIONS", "SESSIONS", "VERSION", "read_versions", "update"]
 
 VERSION: Final = 2
 """The version of the tables below and of the JSON in them."""
@@ -53,6 +53,16 @@ QUESTIONS: Final = sqlalchemy.Table(
     sqlalchemy.Column("question", sqlalchemy.LargeBinary, nullable=False),  # JSON
     sqlalchemy.Column("answer", sqlalchemy.LargeBinary, nullable=False),  # JSON: the script's answer
     sqlalchemy.Index("kubescript_questions_person", "person", "created"),
+)
+SESSIONS: Final = sqlalchemy.Table(
+    "kubescript_sessions",  # of people on the page
+    _TABLES,
+    sqlalchemy.Column("digest", sqlalchemy.String, primary_key=True),  # of a secret that only the browser has
+    sqlalchemy.Column("person", sqlalchemy.String, nullable=False),  # see `user.User.person`
+    sqlalchemy.Column("created", sqlalchemy.Double, nullable=False),
+    sqlalchemy.Column("expires", sqlalchemy.Double, nullable=False),
+    sqlalchemy.Column("sealed", sqlalchemy.LargeBinary, nullable=False),
+    sqlalchemy.Index("kubescript_sessions_person", "person", "created"),
 )
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Generator, Iterable
 from typing import Any, Final, Literal
 
 import msgspec
@@ -17,7 +17,7 @@ from sqlalchemy import ColumnElement, Connection, Row, and_, delete, func, inser
 
 from kubescript import errors
 from kubescript.changes import plan
-from kubescript.changes.store import database, decisions, record, schema
+from kubescript.changes.store import database, decisions, record, schema, sessions
 
 __all__ = ["PutOnRecord", "Store"]
 
@@ -34,6 +34,8 @@ _MAX_ID: Final = 64
 _MOST_UNREPORTED: Final = 20
 """How many ended plans one answer reports at most."""
 
+_MOST_PENDING: Final = 500
+"""How many waiting plans are looked at for one list."""
 # Attack: for 30 days, new plans exhaust their author's limit again whenever the last ones have expired.
 _MOST_PLANS: Final = 1_000
 _MOST_BYTES: Final = 128 << 20
@@ -63,6 +65,8 @@ class Store:
         the epoch; the clocks of several servers must agree to within a small part of a lease. Raises PlanError."""
         self._database = database.open_database(url)
         self._clock = clock
+        self.sessions = sessions.Sessions(self._database, clock)
+        """The sessions of people on the page."""
 
     @property
     def where(self) -> str:
@@ -102,6 +106,25 @@ class Store:
         # Plans with equal times are ordered by id, so that the order does not change from one call to the next.
         query = select(_PLANS).order_by(newest_first, _PLANS.c.id)
         return self._records(query.limit(limit))
+
+    def newest_of(self, author: str, limit: int) -> list[record.Record]:
+        """Returns the most recent plans of a user known to the server, newest first. Raises PlanError."""
+        query = select(_PLANS).where(_PLANS.c.author == author)
+        newest_first = query.order_by(_PLANS.c.created.desc(), _PLANS.c.id)
+        return self._records(newest_first.limit(limit))
+
+    def list_pending(self, per_author: int) -> Generator[record.Record]:
+        """Yields plans that wait for a decision, newest first; of each author only the newest. Raises PlanError."""
+        # Attack: one caller makes a thousand plans, which would hide those of all others.
+        newest_first = _PLANS.c.created.desc()
+        place = func.row_number().over(partition_by=_PLANS.c.author, order_by=[newest_first, _PLANS.c.id])
+        is_pending = and_(_STATE == "pending", _PLANS.c.expires > self._clock())
+        ranked = select(_PLANS.c.id, place.label("place")).where(is_pending).subquery()
+        query = select(_PLANS).join(ranked, ranked.c.id == _PLANS.c.id).where(ranked.c.place <= per_author)
+        newest = query.order_by(newest_first, _PLANS.c.id).limit(_MOST_PENDING)
+        with self._database.reading() as connection:
+            for row in connection.execute(newest):
+                yield self._record(row)
 
     def list_unreported(self, session: str) -> list[record.Record]:
         """Returns the 20 oldest ended plans of an author's session that were not yet reported to the model. Raises

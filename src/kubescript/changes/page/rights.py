@@ -1,0 +1,66 @@
+"""Which plans a person may see and decide on a server's page: their own, and those of `[[approvers]]`.
+
+The settings in force decide anew with each request, so a reload takes rights away.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kubescript import config
+from kubescript.auth import access_rules, user
+from kubescript.changes import plan
+from kubescript.changes.rules import writes
+
+__all__ = ["check", "is_own", "may_decide", "may_see"]
+
+
+def check(settings: config.Settings, person: user.User) -> None:
+    """Raises AuthError if a person may not use the server at all."""
+    access_rules.narrow(settings, person)
+
+
+def may_see(settings: config.Settings, person: user.User, planned: plan.Plan) -> bool:
+    """Says whether a person may see a plan."""
+    return is_own(person, planned) or _covers(settings, person, planned)
+
+
+def may_decide(settings: config.Settings, person: user.User, planned: plan.Plan) -> bool:
+    """Says whether a person may decide on a plan."""
+    if _covers(settings, person, planned):
+        return True
+    return is_own(person, planned) and _may_plan(settings, person, planned.context)
+
+
+def is_own(person: user.User, planned: plan.Plan) -> bool:
+    """Says whether a person is a plan's author."""
+    return planned.author.user == person.label
+
+
+def _may_plan(settings: config.Settings, person: user.User, context: str) -> bool:
+    """Says whether a person may still make plans for a cluster."""
+    # Attack: a person whose right to make plans was taken away approves one from before.
+    own = access_rules.narrow(settings, person)
+    if not context:
+        return "plan" in own.modes
+    return context in own.contexts and own.of_context(context).mode == "plan"
+
+
+def _covers(settings: config.Settings, person: user.User, planned: plan.Plan) -> bool:
+    """Says whether the tables for a person cover all that a plan changes."""
+    context = planned.context
+    # A plan of a caller with one cluster does not name it, and the server may have several.
+    if not context and len(settings.context_names) < 2:
+        context = next(iter(settings.context_names), settings.context or "")
+    patterns = list(_patterns(settings, person, context))
+    namespaces = {step.namespace for step in planned.steps}
+    return bool(namespaces) and all(writes.is_in(namespace, patterns) for namespace in namespaces)
+
+
+def _patterns(settings: config.Settings, person: user.User, context: str) -> Iterator[str]:
+    """Yields the namespaces of all tables for a person in a cluster."""
+    for table in settings.approvers:
+        is_user = not table.users or access_rules.matches((person.name,), table.users)
+        is_member = not table.groups or access_rules.matches(person.groups, table.groups)
+        if is_user and is_member and (table.contexts is None or context in table.contexts):
+            yield from table.namespaces

@@ -91,6 +91,8 @@ class Sent:
     """What the request has changed; None if it removes its object, or was refused."""
     denials: tuple[policy.Decision, ...] = ()
     """What the rules deny of that."""
+    notices: tuple[effects.Notice, ...] = ()
+    """What a person would have to know of that."""
     fault: errors.KubescriptError | None = None
     """Why the rest of the answer could not be read or recorded; the status is known nevertheless."""
 

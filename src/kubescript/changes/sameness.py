@@ -49,6 +49,10 @@ def check_sent(step: plan.Step, sent: attempt.Sent) -> None:
     what = _describe_rows(others) or "fields that were shown are as before"
     for denial in sent.denials:
         what += f"; {denial.rule}: {denial.reason}"
+    known = {finding.rule for finding in step.findings}
+    for notice in sent.notices:
+        if notice.rule not in known:
+            what += f"; {notice.level} {notice.rule}: {notice.message}"
     raise errors.PlanError(
         f"{step.what}: this was done, but otherwise than was shown: {what}",
         code="plan.changed",

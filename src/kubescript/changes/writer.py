@@ -161,7 +161,7 @@ class Writer:
         counted = operation.summary.found
         changes = self._compare(tried.asked, tried.before, made, counted, tried.scale)
         found = effects.findings(tried.asked, changes, self._rules)
-        return attempt.Sent(status, changes=changes, denials=found.denials)
+        return attempt.Sent(status, changes=changes, denials=found.denials, notices=found.notices)
 
     def compare_made(
         self, request: request.Request, name: str, operation: operation.Operation

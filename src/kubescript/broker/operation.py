@@ -21,6 +21,9 @@ class Draft(Protocol):
     def deletes(self, key: paths.Key, context: str) -> bool:
         """Says whether the script has planned the deletion of this object."""
 
+    def warns_of(self, key: paths.Key, context: str, rule: str) -> bool:
+        """Says whether a planned write about this object has a finding of a rule."""
+
     def begin_sending(self, context: str) -> None:
         """Notes that a write is sent to a cluster without a plan. Raises PlanError when the script plans writes."""
 

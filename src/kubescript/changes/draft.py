@@ -95,6 +95,13 @@ class Draft:
             same = self._list_same(key)
             return context == self.context and bool(same) and replacement.deletes(same[-1])
 
+    def warns_of(self, key: paths.Key, context: str, rule: str) -> bool:
+        """Says whether the script has planned a write about this object that has a finding of a rule."""
+        with self._lock:
+            if context != self.context:
+                return False
+            return any(finding.rule == rule for step in self._list_same(key) for finding in step.findings)
+
     def close(self) -> tuple[plan.Step, ...]:
         """Ends the draft and returns its steps. Later writes are refused."""
         # Attack: a call of a script that has already ended would become part of a plan without having been shown.
@@ -169,6 +176,10 @@ class RunbookPart:
     def deletes(self, key: paths.Key, context: str) -> bool:
         """See `Draft.deletes`."""
         return self._whole.deletes(key, context)
+
+    def warns_of(self, key: paths.Key, context: str, rule: str) -> bool:
+        """See `Draft.warns_of`."""
+        return self._whole.warns_of(key, context, rule)
 
     def end(self, *, failed: bool) -> None:
         """See `Draft.end_runbook`."""

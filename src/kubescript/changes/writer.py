@@ -242,8 +242,8 @@ class Writer:
         tried = self._dry_runs.try_until_it_stands(call, canonical, stand_in)
         if isinstance(tried, types.Response):
             return tried
-        changes = bound_roles.add_risk(call, canonical, tried.changes, self._reads, self._compare)
-        found = effects.findings(canonical, changes, self._rules, replaces=is_beside)
+        tried = bound_roles.add_risk(call, self._context, tried, self._reads, self._compare)
+        found = effects.findings(canonical, tried.changes, self._rules, replaces=is_beside)
         if found.denials:
             # Trying the write has left the dry run's own request in the call.
             call.request = canonical

@@ -4,22 +4,29 @@ real API server."""
 from __future__ import annotations
 
 import functools
+import json
 import os
 import secrets
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
 import anyio
+import msgspec
 import pytest
+from kubernetes import client
 
-from kubescript import app, types
+from kubescript import app, errors, evaluator, types
 from kubescript import config as settings
-from kubescript.changes import plan
-from kubescript.runbooks import folder, lock_file
-from tests.kit import fork_servers, trails
-from tests.kit.controlplane import logged
+from kubescript.changes import plan, planner
+from kubescript.changes.store import record
+from kubescript.runbooks import folder, lock_file, preapproval
+from kubescript.wire import exchanges
+from kubescript_sandbox import runs
+from kubescript_sandbox.wire import protocol
+from tests.kit import app_objects, clients, fork_servers, people, trails
+from tests.kit.controlplane import logged, official_client
 from tests.kit.controlplane.writer import Writer
 
 pytestmark = [pytest.mark.cluster, pytest.mark.promise("P-19")]
@@ -98,7 +105,6 @@ def write(path: Path, sources: dict[str, str]) -> None:
 @pytest.fixture(scope="module")
 def server(run_folder: Path, run_process: int, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     plane = logged.attach(run_folder, run_process).plane
-    Writer(plane.kubeconfig).create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}})
     place = tmp_path_factory.mktemp("runbooks")
     books = place / "books"
     books.mkdir()
@@ -237,3 +243,243 @@ def test_a_classic_tool_calls_no_runbook(server: Server) -> None:
     answer = server.answer('k8s.runbook("note", name="a")', by_caller=False)
     assert answer.is_error and "runbook.none" in answer.text
     assert server.plan_of('k8s.runbook("note", name="a")').runbook
+
+
+@dataclass
+class Forger:
+    """A worker that was taken over, and sends what it likes."""
+
+    calls: list[exchanges.Call]
+    replies: list[exchanges.Reply] = field(default_factory=list)
+
+    def run(self, job: types.Job) -> runs.Outcome:
+        """Sends the calls; returns a result."""
+        for call in self.calls:
+            reply, response = job.on_call(call, 30.0)
+            self.replies.append(reply)
+            if response is not None:
+                list(response.chunks)
+        return runs.Outcome(result=b"1")
+
+    def later(self, chore: Callable[..., object], *args: object) -> None:
+        """Does it now."""
+        chore(*args)
+
+
+def test_a_worker_cannot_say_that_its_write_is_a_runbooks(server: Server) -> None:
+    """A call below the path of runbooks never reaches a cluster, a field that marks a write ends the worker, and its own
+    write makes an ordinary plan."""
+    operator = server.application.operator
+    assert operator.planning is not None
+    body = msgspec.Raw(b'{"metadata": {"name": "forged"}}')
+    write_call = exchanges.Call("POST", ("api", "v1", "namespaces", NAMESPACE, "configmaps"), body=body)
+    note = exchanges.Call("POST", (*exchanges.RUNBOOKS, "note"), body=msgspec.Raw(b'{"name": "a"}'))
+    forged = [
+        msgspec.structs.replace(write_call, path=(*exchanges.RUNBOOKS, "note", *write_call.path)),
+        msgspec.structs.replace(write_call, path=exchanges.RUNBOOKS),
+        msgspec.structs.replace(note, method="PUT"),
+    ]
+    forger = Forger([*forged, note, write_call])
+    host = evaluator.Host(forger, server.application.audit, scripts=server.application.executor)
+    taken = evaluator.Evaluator(
+        server.application.settings, host, operator.contexts, plans=operator.planning.planner,
+        runbooks=folder.Folder(server.folder),
+    )  # fmt: skip
+    answer = anyio.run(functools.partial(taken.evaluate, "1", None, caller=CALLER, by_caller=True))
+    faults = [reply.fault.code for reply in forger.replies if reply.fault is not None]
+    assert faults == ["runbook.name"] * 3
+    made = operator.planning.approvals.get(answer.plan).plan
+    assert made.runbook is None and [step.name for step in made.steps] == ["a", "forged"]
+    marked = json.dumps({"method": "POST", "path": write_call.path, "runbook": "note"}).encode()
+    with pytest.raises(protocol.ProtocolError):
+        protocol.decode(marked, exchanges.Call)
+    assert server.plan_of('k8s.runbook("note", name="a")').runbook
+
+
+SCALE: Final = """\
+# /// runbook
+# description = "Sets a number of replicas"
+# [arguments]
+# place = { type = "string", default = "%s" }
+# count = { type = "integer", default = 2 }
+# ///
+k8s.scale("deployments/web", count, namespace=place)
+"""
+IMAGE: Final = """\
+# /// runbook
+# description = "Gives the pods a folder of their node"
+# ///
+volume = {"name": "node", "hostPath": {"path": "/"}}
+k8s.appsV1().patch_namespaced_deployment("web", "%s", {"spec": {"template": {"spec": {"volumes": [volume]}}}})
+"""
+CREATE: Final = """\
+# /// runbook
+# description = "Applies a ConfigMap"
+# ///
+k8s.apply({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "made", "namespace": "%s"}})
+"""
+DELETE: Final = """\
+# /// runbook
+# description = "Deletes a Deployment"
+# ///
+k8s.delete("deployments/web", namespace="%s")
+"""
+SCALED: Final = {
+    "namespaces": [f"{NAMESPACE}*"], "kinds": ["deployments.apps/scale", "deployments.apps", "configmaps"],
+    "verbs": ["patch"], "replicas": [1, 3], "per_day": 100,
+}  # fmt: skip
+APPROVED: Final[dict[str, dict[str, Any]]] = {
+    "scale": {},
+    "scale-elsewhere": {"namespaces": ["team-*"]},
+    "scale-other-kind": {"kinds": ["deployments.apps", "statefulsets.apps/scale"]},
+    "scale-other-verb": {"verbs": ["create", "update", "delete"]},
+    "scale-no-bound": {"replicas": None},
+    "scale-others": {"users": ["somebody-else"]},
+    "scale-group": {"groups": ["operators"]},
+    "scale-once": {"per_day": 1},
+    "host-path": {},
+    "create": {},
+    "delete": {},
+}
+TWICE: Final = f"{NAMESPACE}-twice"
+
+
+@dataclass
+class Team:
+    """A server whose operator approves runbooks in advance; its client can ask nobody."""
+
+    application: app.Application
+    apps: Any
+    audit: Path
+
+    def ask(self, script: str) -> str:
+        """What a client gets for a script."""
+        with people.Server(self.application).talk() as talk:
+            return clients.text(talk.ask(script))
+
+    def newest(self) -> record.Record:
+        """The plan that was made last."""
+        assert self.application.operator.planning is not None
+        return self.application.operator.planning.approvals.newest(1)[0]
+
+    def check_asked(self, script: str, bound: str) -> None:
+        """Fails unless a person is to decide on a script's plan, and the answer names the bound; then one within its
+        bounds is applied."""
+        text = self.ask(script)
+        assert "waits for a person's approval" in text or "wait for a person's approval" in text, text
+        assert bound in text, text
+        assert self.newest().state == "pending" and not self.newest().decisions
+        count = 1 if self.replicas() != 1 else 2
+        assert "and applied" in self.ask(f'k8s.runbook("scale", count={count})')
+
+    def replicas(self) -> int:
+        """How many replicas the Deployment has."""
+        found: int = self.apps.read_namespaced_deployment("web", NAMESPACE).spec.replicas
+        return found
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _deployments(run_folder: Path, run_process: int) -> None:
+    """Makes the Deployments that runbooks scale."""
+    writer = Writer(logged.attach(run_folder, run_process).plane.kubeconfig)
+    for namespace in (NAMESPACE, TWICE):
+        writer.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}})
+        writer.create(app_objects.workload(namespace, "Deployment", "web", replicas=1))
+
+
+@pytest.fixture(scope="module")
+def team(run_folder: Path, run_process: int, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Team]:
+    plane = logged.attach(run_folder, run_process).plane
+    place = tmp_path_factory.mktemp("approved")
+    books = place / "books"
+    books.mkdir()
+    sources = dict.fromkeys(APPROVED, SCALE) | {"host-path": IMAGE, "create": CREATE, "delete": DELETE}
+    write(books, {name: source.replace("%s", NAMESPACE) for name, source in sources.items()})
+    approved = {name: {"users": [planner.local_name()], **SCALED, **own} for name, own in APPROVED.items()}
+    given: dict[str, Any] = {
+        "kubeconfig": plane.kubeconfig,
+        "writes": "plan",
+        "toolsets": ["code"],
+        "write_policy": {"approvals": [{"namespaces": [TWICE], "count": 2}]},
+        "audit": {"file": place / "audit.jsonl"},
+        "plans": {"store": str(place / "plans.db"), "page": False, "follow_s": 0},
+        "runbooks": {"folder": books, "approved": approved},
+    }
+    with fork_servers.open_application(settings.Settings.model_validate(given)) as opened:
+        opened.load_sdk()
+        apps = client.AppsV1Api(official_client.connect(plane.kubeconfig))
+        yield Team(opened, apps, place / "audit.jsonl")
+
+
+def test_a_plan_within_its_bounds_needs_no_person(team: Team) -> None:
+    """It is applied at once, and on record as approved by the runbook, with its hash."""
+    count = 1 if team.replicas() != 1 else 2
+    text = team.ask(f'k8s.runbook("scale", count={count})')
+    (decision,) = team.newest().decisions
+    assert decision.channel == "runbook" and decision.approver in text
+    used = team.newest().plan.runbook
+    assert used is not None and decision.approver == f"runbook scale (sha256 {used.sha256})"
+    assert team.replicas() == count
+    recorded = trails.records(team.audit, "decision")[-1]
+    assert (recorded["channel"], recorded["approver"]) == ("runbook", decision.approver)
+
+
+OUTSIDE: Final = {
+    "namespaces": 'k8s.runbook("scale-elsewhere", count=3)',
+    "kinds": 'k8s.runbook("scale-other-kind", count=3)',
+    "verbs": 'k8s.runbook("scale-other-verb", count=3)',
+    "(replicas)": 'k8s.runbook("scale", count=4)',
+    "no bound (replicas)": 'k8s.runbook("scale-no-bound", count=3)',
+    "users": 'k8s.runbook("scale-others", count=3)',
+    "groups": 'k8s.runbook("scale-group", count=3)',
+    "2 people": f'k8s.runbook("scale", place="{TWICE}", count=3)',
+    "critical finding": 'k8s.runbook("host-path")',
+    "(verbs)": 'k8s.runbook("create")',
+    "patch (verbs)": 'k8s.runbook("delete")',
+    "approved in advance 1 times": 'k8s.runbook("scale-once", count=3)',
+}
+BESIDE: Final = {
+    "a write of the script": f'k8s.coreV1().create_namespaced_config_map({NAMESPACE!r}, {{"metadata": {{"name": "b"}}}})\n',
+    "another runbook": f'k8s.runbook("scale", place="{TWICE}", count=3)\n',
+    "no runbook": None,
+}
+
+
+@pytest.mark.parametrize("bound", OUTSIDE)
+def test_a_plan_outside_a_bound_waits_for_a_person(bound: str, team: Team) -> None:
+    """The answer says in the operator's words which bound it is."""
+    if bound.startswith("approved in advance"):
+        count = 1 if team.replicas() != 1 else 2
+        assert "and applied" in team.ask(f'k8s.runbook("scale-once", count={count})')
+    team.check_asked(OUTSIDE[bound], bound)
+
+
+@pytest.mark.parametrize("what", BESIDE)
+def test_a_plan_of_more_than_one_runbook_waits_for_a_person(what: str, team: Team) -> None:
+    """What a script changes beside the runbook, or as the runbook does, is not approved in advance."""
+    beside = BESIDE[what]
+    script = f'k8s.scale("deployments/web", 3, namespace="{NAMESPACE}")'
+    if beside is not None:
+        script = beside + 'k8s.runbook("scale", count=3)'
+    team.check_asked(script, "")
+
+
+def test_a_plan_that_would_do_otherwise_is_stopped(team: Team) -> None:
+    """What changes between the runbook's dry run and the application stops the plan, as it stops any other; and no
+    decision in a runbook's name counts for another plan."""
+    planning = team.application.operator.planning
+    assert planning is not None
+    evaluate = team.application.operator.evaluator.evaluate
+    call = functools.partial(evaluate, caller=CALLER, by_caller=True)
+    made = planning.approvals.get(anyio.run(call, 'k8s.runbook("scale", count=3)', None).plan).plan
+    decision = preapproval.PreApproval(team.application.settings.runbooks.approved, "").decide(made)
+    planning.approvals.decide(made.id, decision, 100)
+    team.apps.patch_namespaced_deployment("web", NAMESPACE, {"spec": {"replicas": 7}})
+    ended = planning.approvals.apply(made.id, lambda _done, _count, _text: None)
+    assert ended.state == "stopped" and team.replicas() == 7
+    own = planning.approvals.get(
+        anyio.run(call, f'k8s.scale("deployments/web", 3, namespace="{NAMESPACE}")', None).plan
+    )
+    with pytest.raises(errors.PlanError, match="a person's approval"):
+        planning.approvals.decide(own.plan.id, msgspec.structs.replace(decision, hash=own.plan.hash), 100)
+    assert "and applied" in team.ask('k8s.runbook("scale", count=1)')

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from kubescript.changes.ask import elicitation
     from kubescript.changes.store import record
     from kubescript.commands import api_servers
+    from kubescript.runbooks import preapproval
     from kubescript.server import offering, served
     from kubescript.toolsets import base, builtin
 
@@ -201,7 +202,22 @@ class Tenant:
             user=self._caller.label if self._caller is not None else "",
             as_author=self._caller is not None and self.settings.acts_as != "server",
             by_argument=self.settings.approval == "argument",
+            in_advance=self._in_advance(),
         )
+
+    def _in_advance(self) -> preapproval.PreApproval | None:
+        """Returns the plans of runbooks that need no person; None if the settings name none."""
+        approved = self.settings.runbooks.approved
+        if not approved:
+            return None
+        from kubescript.changes import planner
+        from kubescript.runbooks import preapproval
+
+        if self._caller is not None:
+            return preapproval.PreApproval(approved, self._caller.name, self._caller.groups)
+        # Over stdio the client has started the server; elsewhere an unknown caller has no name.
+        user = planner.local_name() if self.settings.transport == "stdio" else ""
+        return preapproval.PreApproval(approved, user)
 
     async def follow(
         self, applied: record.Record, caller: types.Caller, on_progress: types.OnProgress | None

@@ -74,9 +74,9 @@ class Approvals:
         self._check_record(planned)
         self._applier().check(planned)
 
-    def decide(self, plan_id: str, decision: record.Decision) -> record.Record:
-        """Records a decision and applies it to the plan. Raises PlanError if it is invalid, and AuditError if it cannot
-        be recorded."""
+    def decide(self, plan_id: str, decision: record.Decision, most_a_day: int = 0) -> record.Record:
+        """Records a decision and applies it to the plan; a runbook is approved in advance at most `most_a_day` times in
+        24 hours. Raises PlanError if it is invalid, and AuditError if it cannot be recorded."""
         decided = self.get(plan_id).plan
         self._check_record(decided)
         # An approval that cannot be carried out by this server would block the plan until it expires.
@@ -84,9 +84,8 @@ class Approvals:
             applier = self._applier()
             applier.check(decided)
         plans = self._plans()
-        if self._ledger is None:
-            return plans.decide(plan_id, decision)
-        return plans.decide(plan_id, decision, self._ledger.record_decision)
+        put_on_record = self._ledger.record_decision if self._ledger is not None else None
+        return plans.decide(plan_id, decision, put_on_record, most_a_day=most_a_day)
 
     def apply(self, plan_id: str, report: work.Report) -> record.Record:
         """Applies an approved plan, or continues one whose server died. Raises KubescriptError when that is impossible;

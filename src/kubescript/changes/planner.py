@@ -21,7 +21,7 @@ from kubescript_sandbox import runs
 if TYPE_CHECKING:
     from kubescript.changes.store import store
 
-__all__ = ["Audit", "Planner", "Result", "Terms", "local_user"]
+__all__ = ["Audit", "Planner", "Result", "Terms", "local_name", "local_user"]
 
 log = logging.getLogger(__name__)
 
@@ -177,12 +177,17 @@ class Planner:
 
 def local_user() -> str:
     """Returns the operating system's user: `uid 1000 (alice)`."""
+    name = local_name() or "no name"
+    return f"uid {os.getuid()} ({name})"
+
+
+def local_name() -> str:
+    """Returns the name of the operating system's user; empty if there is none."""
     # getpass is not used here, since it trusts the environment. Attack: one person approves twice, as two people.
     try:
-        name = pwd.getpwuid(os.getuid()).pw_name
+        return pwd.getpwuid(os.getuid()).pw_name
     except KeyError:
-        name = "no name"
-    return f"uid {os.getuid()} ({name})"
+        return ""
 
 
 def _reads(calls: Sequence[records.Record]) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ import time
 import uuid
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass, field, replace
-from typing import Any, Final, TypeVar
+from typing import Any, Final, Protocol, TypeVar
 
 import anyio
 import anyio.from_thread
@@ -22,11 +22,11 @@ import mcp_types
 import msgspec
 
 from kubescript import errors, types
-from kubescript.changes import approval
+from kubescript.changes import approval, plan
 from kubescript.changes.ask import form, outcome, question, remembered
 from kubescript.changes.store import record
 
-__all__ = ["Asker", "Follow", "Link"]
+__all__ = ["Asker", "Follow", "InAdvance", "Link"]
 
 log = logging.getLogger(__name__)
 
@@ -39,12 +39,30 @@ Link = Callable[[record.Record], str]
 """A function that returns a one-time link to a plan's page; an empty string if there is no page."""
 
 _POLL_S: Final = 0.3
+_USED_UP: Final = "plan.runbook"
+"""The code of the error that a runbook was approved in advance often enough."""
 _MAX_NAME: Final = 100
 _OPEN: Final = frozenset({"pending", "approved", "applying"})
 # Attack: waiting plans, or plans for a slow cluster, occupy all of the 40 threads that a process has by default, so
 # that no other call gets an answer.
 _LOOKING: Final = anyio.CapacityLimiter(8)
 _APPLYING: Final = anyio.CapacityLimiter(32)
+
+
+class InAdvance(Protocol):
+    """The plans that the operator's settings approve, without a person."""
+
+    def concerns(self, planned: plan.Plan) -> bool:
+        """Says whether a plan's runbook is approved in advance, within whatever bounds."""
+
+    def find_breach(self, planned: plan.Plan) -> str:
+        """Returns the bound that such a plan breaks, in the operator's words; empty if it is within all of them."""
+
+    def per_day(self, planned: plan.Plan) -> int:
+        """Returns how many plans of the runbook may be approved so in 24 hours."""
+
+    def decide(self, planned: plan.Plan) -> record.Decision:
+        """Returns the approval."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +96,8 @@ class Asker:
     """Whether plans are applied with the identity of their author, so that no other caller can approve them."""
     by_argument: bool = False
     """Whether the argument `approved` of a call approves its plan."""
+    in_advance: InAdvance | None = None
+    """The approvals in advance for the caller; None: there are none."""
     remembered: remembered.Remembered = field(default_factory=remembered.Remembered)
     """State from earlier calls."""
 
@@ -131,7 +151,29 @@ class Asker:
             log.warning("plans: %s", error.message, extra=error.log_fields)
         return answer
 
+    async def _decide_in_advance(self, matter: _Matter) -> tuple[_Matter, types.Answer | None]:
+        """Returns the answer if the operator's settings approve the plan of a runbook. Otherwise the matter, whose
+        answer then says which bound the plan breaks."""
+        planned, bounds = matter.found.plan, self.in_advance
+        if bounds is None or not bounds.concerns(planned):
+            return matter, None
+        breach = bounds.find_breach(planned)
+        if not breach:
+            decision, most = bounds.decide(planned), bounds.per_day(planned)
+            try:
+                return matter, await self._carry_out(matter, decision, most)
+            except errors.PlanError as error:
+                if error.code != _USED_UP:
+                    raise
+                breach = error.message
+        text = f"{matter.answer.text}\nthis runbook's plan is not approved in advance: {breach}; a person decides"
+        answer = replace(matter.answer, text=text.strip())
+        return replace(matter, answer=answer), None
+
     async def _settle(self, call: question.Call, matter: _Matter) -> _Reply:
+        matter, settled = await self._decide_in_advance(matter)
+        if settled is not None:
+            return settled
         if self.by_argument:
             return await self._decide_by_argument(call, matter)
         abilities = call.ctx.session.client_capabilities
@@ -218,10 +260,10 @@ class Asker:
         )
         return await self._carry_out(matter, decision)
 
-    async def _carry_out(self, matter: _Matter, decision: record.Decision) -> types.Answer:
+    async def _carry_out(self, matter: _Matter, decision: record.Decision, most_a_day: int = 0) -> types.Answer:
         """Records a decision, and applies the plan if the decision approves it."""
         plan_id = matter.found.plan.id
-        found = await _in_thread(self.approvals.decide, plan_id, decision)
+        found = await _in_thread(self.approvals.decide, plan_id, decision, most_a_day)
         if found.state == "approved":
             report = _reporter(matter.on_progress)
             try:

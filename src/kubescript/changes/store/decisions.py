@@ -18,8 +18,16 @@ def check(found: record.Record, decision: record.Decision) -> None:
         )
     # The author of a plan, and someone who has approved it, may still decline it.
     if decision.approves:
+        if decision.channel == "runbook":
+            _check_runbook(found.plan)
         _check_approver(found, decision.approver)
         _check_overrides(found.plan, decision)
+
+
+def _check_runbook(planned: plan.Plan) -> None:
+    """Raises PlanError for a plan that no setting can approve in advance."""
+    if planned.runbook is None or planned.approvals != 1 or planned.critical:
+        raise errors.PlanError(f"plan {planned.id} takes a person's approval", code="plan.approver")
 
 
 def _check_approver(found: record.Record, approver: str) -> None:

@@ -22,8 +22,9 @@ class Decision(msgspec.Struct, frozen=True):
     """One person's answer."""
 
     approver: str
-    """The person, such as `uid 1000 (alice)` or `client inspector, session 1f3a`."""
-    channel: Literal["elicitation", "page", "terminal", "argument"]
+    """The person, such as `uid 1000 (alice)` or `client inspector, session 1f3a`; or the runbook."""
+    channel: Literal["elicitation", "page", "terminal", "argument", "runbook"]
+    """`runbook`: no person; the operator's settings approve the plan in advance."""
     approves: bool
     hash: str
     """The hash of the plan that the person saw."""

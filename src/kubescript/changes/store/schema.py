@@ -10,7 +10,7 @@ from typing import Final
 import sqlalchemy
 from sqlalchemy.schema import CreateColumn
 
-__all__ = ["PLANS", "QUESTIONS", "SESSIONS", "VERSION", "read_versions", "update"]
+__all__ = ["PLANS", "QUESTIONS", "RUNBOOK_USES", "SESSIONS", "VERSION", "read_versions", "update"]
 
 VERSION: Final = 2
 """The version of the tables below and of the JSON in them."""
@@ -63,6 +63,14 @@ SESSIONS: Final = sqlalchemy.Table(
     sqlalchemy.Column("expires", sqlalchemy.Double, nullable=False),
     sqlalchemy.Column("sealed", sqlalchemy.LargeBinary, nullable=False),
     sqlalchemy.Index("kubescript_sessions_person", "person", "created"),
+)
+RUNBOOK_USES: Final = sqlalchemy.Table(
+    "kubescript_runbook_uses",  # approvals in advance within the last day
+    _TABLES,
+    sqlalchemy.Column("plan", sqlalchemy.String, primary_key=True),
+    sqlalchemy.Column("runbook", sqlalchemy.String, nullable=False),
+    sqlalchemy.Column("at", sqlalchemy.Double, nullable=False),
+    sqlalchemy.Index("kubescript_runbook_uses_at", "runbook", "at"),
 )
 
 

@@ -17,7 +17,7 @@ from sqlalchemy import ColumnElement, Connection, Row, and_, delete, func, inser
 
 from kubescript import errors
 from kubescript.changes import plan
-from kubescript.changes.store import database, decisions, record, schema, sessions
+from kubescript.changes.store import database, decisions, record, runbook_uses, schema, sessions
 
 __all__ = ["PutOnRecord", "Store"]
 
@@ -145,12 +145,18 @@ class Store:
             return list(connection.scalars(query))
 
     def decide(
-        self, plan_id: str, decision: record.Decision, put_on_record: PutOnRecord | None = None
+        self,
+        plan_id: str,
+        decision: record.Decision,
+        put_on_record: PutOnRecord | None = None,
+        *,
+        most_a_day: int = 0,
     ) -> record.Record:
         """Keeps one person's answer; a decline ends the plan, and its last approval makes it `approved`.
-        `put_on_record` is called for an answer that counts, before it takes effect; what it raises stops that.
+        `put_on_record` is called for an answer that counts, before it takes effect; what it raises stops that. A
+        runbook is approved in advance at most `most_a_day` times in 24 hours.
 
-        Raises PlanError: plan.unknown, .expired, .decided, .changed, .approver, .override, .store.
+        Raises PlanError: plan.unknown, .expired, .decided, .changed, .approver, .override, .runbook, .store.
         """
         now = self._clock()
         dated = msgspec.structs.replace(decision, at=now)
@@ -160,6 +166,8 @@ class Store:
             found = self._lock_plan(connection, plan_id, is_pending, id=_PLANS.c.id)
             # If two answers arrive at the same time, the second one is judged with the first one taken into account.
             decisions.check(found, decision)
+            if decision.channel == "runbook":
+                runbook_uses.take(connection, found.plan, most_a_day, now)
             given = (*found.decisions, dated)
             state: record.State = "pending"
             ended = None

@@ -157,6 +157,8 @@ class View:
     """How many people must approve the plan."""
     outcome: Shown
     script: Shown
+    runbook: tuple[Shown, ...] = ()
+    """The runbook that has made all of the plan, and its arguments; empty if there is none."""
 
     @property
     def manner(self) -> str:

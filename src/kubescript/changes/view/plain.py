@@ -58,6 +58,7 @@ def _view(shown: model.View) -> Iterator[str]:
     yield from _section("Findings", map(_finding, shown.findings))
     for change in shown.changes:
         yield from _change(change)
+    yield from _section("Runbook", map(add_remarks, shown.runbook))
     yield from _section("What the script read", map(add_remarks, shown.reads))
     needed = model.count(shown.approvals, "approval")
     yield from _section(f"Decisions ({needed} needed)", map(_opinion, summary.opinions))

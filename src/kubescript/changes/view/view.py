@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
@@ -44,6 +45,7 @@ def of(entry: record.Record, now: float | None = None) -> model.View:
         approvals=one.approvals,
         outcome=characters.show(entry.text),
         script=characters.show(one.script),
+        runbook=tuple(_runbook(one.runbook)),
     )
 
 
@@ -88,6 +90,16 @@ def moment(seconds: float) -> str:
     return at.strftime("%Y-%m-%d %H:%M UTC")
 
 
+def _runbook(used: plan.Runbook | None) -> Iterator[characters.Shown]:
+    """Yields the runbook that has made a plan, and each of its arguments."""
+    if used is None:
+        return
+    yield characters.show(f"{used.name}, SHA-256 {used.sha256}")
+    for name, value in used.arguments.items():
+        # JSON's quotes show where a value begins and ends.
+        yield characters.show(f"{name} = {json.dumps(value, ensure_ascii=False)}")
+
+
 def _names(one: plan.Plan) -> Iterator[str]:
     for step in one.steps:
         yield step.name
@@ -108,6 +120,9 @@ def _sentence(one: plan.Plan, state: record.State, now: float) -> Iterator[str |
     yield characters.show(one.place or one.context or one.cluster)
     yield ", asked for by "
     yield from _author(one.author)
+    if one.runbook is not None:
+        yield ", made by runbook "
+        yield characters.show(one.runbook.name)
     if one.approvals > 1:
         yield f", needs the approval of {one.approvals} people, of whom none has made it"
     if state == "pending":

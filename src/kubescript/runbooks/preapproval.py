@@ -1,0 +1,129 @@
+"""Which plans of runbooks are approved in advance, by the operator's settings: all of the plan must be within bounds.
+
+The bound that a plan breaks is named in the operator's own words, without a value of the plan: a name that a script has
+chosen, perhaps from the cluster, must not read as kubescript's words.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import time
+from collections.abc import Iterator, Mapping, Sequence
+
+from kubescript import config
+from kubescript.auth import access_rules
+from kubescript.changes import plan
+from kubescript.changes.store import record
+from kubescript.kube import kinds
+
+__all__ = ["PreApproval"]
+
+
+class PreApproval:
+    """The approvals in advance for one caller."""
+
+    def __init__(self, approved: Mapping[str, config.PreApproved], user: str, groups: Sequence[str] = ()) -> None:
+        """`user` and `groups` are the caller's, as the server knows them."""
+        self._approved = approved
+        self._user = user
+        self._groups = groups
+
+    def concerns(self, planned: plan.Plan) -> bool:
+        """Says whether the operator approves this plan's runbook in advance, within whatever bounds."""
+        return planned.runbook is not None and planned.runbook.name in self._approved
+
+    def find_breach(self, planned: plan.Plan) -> str:
+        """Returns the bound that a plan of such a runbook breaks, in words; empty if it is within all of them."""
+        assert planned.runbook is not None
+        bounds = self._approved[planned.runbook.name]
+        return next(self._breaches(bounds, planned), "")
+
+    def per_day(self, planned: plan.Plan) -> int:
+        """Returns how many plans of the runbook may be approved so in 24 hours."""
+        assert planned.runbook is not None
+        return self._approved[planned.runbook.name].per_day
+
+    def decide(self, planned: plan.Plan) -> record.Decision:
+        """Returns the approval of a plan that is within its bounds."""
+        used = planned.runbook
+        assert used is not None
+        return record.Decision(
+            approver=f"runbook {used.name} (sha256 {used.sha256})",
+            channel="runbook",
+            approves=True,
+            hash=planned.hash,
+            reason="approved in advance by the operator, within bounds",
+            at=time.time(),
+        )
+
+    def _breaches(self, bounds: config.PreApproved, planned: plan.Plan) -> Iterator[str]:
+        """Yields the bounds that a plan breaks."""
+        if not self._is_for_caller(bounds):
+            yield "it is approved for other callers (users, groups)"
+        if planned.approvals != 1:
+            yield f"it needs the approval of {planned.approvals} people"
+        if planned.context and planned.context not in bounds.contexts:
+            yield f"the cluster is none of {_list(bounds.contexts)} (contexts)"
+        if planned.critical:
+            yield "there is a critical finding"
+        for step in planned.steps:
+            yield from _breaches_of(bounds, step)
+
+    def _is_for_caller(self, bounds: config.PreApproved) -> bool:
+        is_user = not bounds.users or access_rules.matches((self._user,), bounds.users)
+        is_member = not bounds.groups or access_rules.matches(self._groups, bounds.groups)
+        return is_user and is_member
+
+
+def _breaches_of(bounds: config.PreApproved, step: plan.Step) -> Iterator[str]:
+    """Yields the bounds that one change breaks."""
+    if not _is_in_namespaces(step.namespace, bounds.namespaces):
+        yield f"a namespace is none of {_list(bounds.namespaces)} (namespaces)"
+    if _kind(step) not in bounds.kinds:
+        yield f"a changed object is none of {_list(bounds.kinds)} (kinds)"
+    if not _verbs(step) <= set(bounds.verbs):
+        yield f"a change is none of {_list(bounds.verbs)} (verbs)"
+    if bounds.replicas is None:
+        # A removal is a matter of `verbs`.
+        if not step.removes and step.new_replicas != step.old_replicas:
+            yield "a number of replicas changes, for which there is no bound (replicas)"
+        return
+    least, most = bounds.replicas
+    if not least <= _replicas(step, least) <= most:
+        yield f"a number of replicas is not between {least} and {most} (replicas)"
+
+
+def _is_in_namespaces(namespace: str, patterns: Sequence[str]) -> bool:
+    # Attack: `*` is meant for namespaces, and a cluster-wide object has none.
+    if not namespace:
+        return "" in patterns
+    return any(fnmatch.fnmatchcase(namespace, pattern) for pattern in patterns)
+
+
+def _kind(step: plan.Step) -> str:
+    """Returns what a change is about, as `kinds` names it: `deployments.apps/scale`."""
+    resource = kinds.full_name(step.group, step.resource)
+    return f"{resource}/{step.subresource}" if step.subresource else resource
+
+
+def _verbs(step: plan.Step) -> set[str]:
+    """Returns what a change does, in the words of `verbs`."""
+    # An eviction is a create of pods/eviction.
+    if step.removes:
+        return {"delete"}
+    # Attack: a server-side apply is a patch, and creates what is not there.
+    if step.precondition is None:
+        return {step.verb, "create"}
+    return {step.verb}
+
+
+def _replicas(step: plan.Step, otherwise: int) -> int:
+    """Returns how many replicas an object has after a change; `otherwise` if it has none before and after."""
+    if step.new_replicas is not None:
+        return step.new_replicas
+    # An object that is removed runs no more.
+    return otherwise if step.old_replicas is None else 0
+
+
+def _list(names: Sequence[str]) -> str:
+    return ", ".join(name or '""' for name in names) or "those that are named"

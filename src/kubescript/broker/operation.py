@@ -24,6 +24,9 @@ class Draft(Protocol):
     def warns_of(self, key: paths.Key, context: str, rule: str) -> bool:
         """Says whether a planned write about this object has a finding of a rule."""
 
+    def creates_namespace(self, namespace: str, context: str) -> bool:
+        """Says whether the script has planned the creation of this namespace."""
+
     def begin_sending(self, context: str) -> None:
         """Notes that a write is sent to a cluster without a plan. Raises PlanError when the script plans writes."""
 

@@ -11,7 +11,17 @@ from typing import Final
 from kubescript import errors, types
 from kubescript.output import sanitizing
 
-__all__ = ["find_message", "find_warnings", "hold", "is_object", "is_taken", "knows_dry_runs", "read_whole", "rename"]
+__all__ = [
+    "find_message",
+    "find_warnings",
+    "hold",
+    "is_object",
+    "is_taken",
+    "knows_dry_runs",
+    "move",
+    "read_whole",
+    "rename",
+]
 
 # etcd accepts only half of this.
 _MAX_BODY: Final = 3 * 1024 * 1024
@@ -83,6 +93,19 @@ def rename(response: types.Response, name: str, real_name: str) -> types.Respons
     content = read_whole(response).replace(name.encode(), real_name.encode())
     headers = {key: value.replace(name, real_name) for key, value in response.headers.items()}
     return hold(replace(response, headers=headers), content)
+
+
+def move(response: types.Response, name: str, namespace: str, real_namespace: str) -> types.Response:
+    """Returns an answer with the object of this name, which stands in for its own, as if it were in its real namespace.
+    Raises ClusterError if the answer does not have the two together."""
+    # API servers write an object's name and its namespace one after the other, and nothing else of this object has this
+    # name and a namespace.
+    start = f'"name":"{name}","namespace":'
+    shown = f'{start}"{namespace}"'.encode()
+    content = read_whole(response)
+    if content.count(shown) != 1:
+        raise errors.ClusterError("the API server's answer does not tell the object's namespace", code="cluster.broken")
+    return hold(response, content.replace(shown, f'{start}"{real_namespace}"'.encode()))
 
 
 def knows_dry_runs(response: types.Response) -> bool:

@@ -14,7 +14,7 @@ from typing import Final, Protocol
 
 from kubescript import errors, types
 from kubescript.broker import call
-from kubescript.changes import answers, plan, reads, requests
+from kubescript.changes import answers, plan, reads, requests, stand_ins
 from kubescript.changes.rules import effects
 from kubescript.cluster import base
 from kubescript.kube import kinds
@@ -58,7 +58,9 @@ class Attempt:
     warnings: tuple[str, ...] = ()
     """Warnings from the API server, masked."""
     is_beside: bool = False
-    """Whether the write was tried under a name that stands in for the real one, which is taken."""
+    """Whether the write was tried beside an object of its name, which the plan deletes."""
+    is_ahead: bool = False
+    """Whether the write was tried in another namespace, since only the plan has its own."""
 
     @property
     def findings(self) -> tuple[plan.Finding, ...]:
@@ -115,11 +117,14 @@ class DryRuns:
         self._known: dict[tuple[str, str], float] = {}
         """Maps API groups and versions that support dry runs to the time when that was seen."""
 
-    def try_name(self, call: call.Call, canonical: request.Request) -> types.Response | None:
-        """Tries a creation under its own name, which is taken. Returns the API server's answer if it refuses the
-        creation for anything else."""
+    def try_name(self, call: call.Call, canonical: request.Request, namespace: str) -> types.Response | None:
+        """Tries a creation under its own name, which may be taken; if `namespace` is not empty, in that one. Returns
+        the API server's answer if it refuses the creation for anything else."""
         # Attack: a policy of the cluster refuses this very name, and says so only when the old object is gone.
-        dry = requests.dry_run(requests.creation(canonical))
+        creation = requests.creation(canonical)
+        if namespace:
+            creation = requests.move(creation, namespace)
+        dry = requests.dry_run(creation)
         answer = send(self._cluster, call, replace(dry, audit_id=str(uuid.uuid4())))
         content = answers.read_whole(answer)
         if answer.status < 300 or answers.is_taken(answer.status, content):
@@ -127,11 +132,11 @@ class DryRuns:
         return answers.hold(answer, content)
 
     def try_until_it_stands(
-        self, call: call.Call, canonical: request.Request, stand_in: str
+        self, call: call.Call, canonical: request.Request, stand_in: stand_ins.StandIn | None
     ) -> Attempt | types.Response:
         """Tries the write until its object has not changed between the read and the dry run. With a `stand_in`, tries
-        it under that name. Raises PlanError if that never succeeds."""
-        asked = requests.rename(canonical, stand_in) if stand_in else canonical
+        it there. Raises PlanError if that never succeeds."""
+        asked = canonical if stand_in is None else stand_in.move(canonical)
         for _ in range(_TRIES):
             before = self._reads.read_target(call, asked)
             scale = self._reads.read_scale(call, asked)
@@ -139,8 +144,8 @@ class DryRuns:
             # The dry run has a separate id, because the API server's log lists it beside the write that is sent later.
             dry = replace(dry, audit_id=str(uuid.uuid4()))
             answer = send(self._cluster, call, dry)
-            if stand_in:
-                answer = answers.rename(answer, stand_in, requests.name(canonical))
+            if stand_in is not None:
+                answer = stand_in.restore(answer, canonical)
             if answer.status >= 300:
                 return answer
             content = answers.read_whole(answer)

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from kubescript import errors
-from kubescript.changes import attempt, plan, pods, replacement, requests
+from kubescript.changes import attempt, plan, planned_namespace, pods, replacement, requests
 from kubescript.kube import kinds, paths
 from kubescript.request import request
 from kubescript.wire import inspection
@@ -51,6 +51,8 @@ class Draft:
             if run is not None and run.ended:
                 raise errors.PlanError("the runbook is over", code="plan.closed")
             step = self._follow(step, is_beside=attempt.is_beside)
+            if attempt.is_ahead:
+                step = planned_namespace.explain(self._steps, step)
             self.context = context
             self._size += _size(step)
             self._steps.append(step)
@@ -102,6 +104,11 @@ class Draft:
                 return False
             return any(finding.rule == rule for step in self._list_same(key) for finding in step.findings)
 
+    def creates_namespace(self, namespace: str, context: str) -> bool:
+        """Says whether the script has planned the creation of this namespace, and nothing about it since."""
+        with self._lock:
+            return context == self.context and planned_namespace.find_creation(self._steps, namespace) is not None
+
     def close(self) -> tuple[plan.Step, ...]:
         """Ends the draft and returns its steps. Later writes are refused."""
         # Attack: a call of a script that has already ended would become part of a plan without having been shown.
@@ -144,6 +151,7 @@ class Draft:
 
     def _follow(self, step: plan.Step, *, is_beside: bool) -> plan.Step:
         """Returns a step as it follows the earlier ones about its object. Raises PlanError when it cannot."""
+        planned_namespace.check(self._steps, step)
         same = self._list_same(step.key)
         if is_beside and replacement.deletes(same[-1]):
             return replacement.replace(same[-1], step)
@@ -180,6 +188,10 @@ class RunbookPart:
     def warns_of(self, key: paths.Key, context: str, rule: str) -> bool:
         """See `Draft.warns_of`."""
         return self._whole.warns_of(key, context, rule)
+
+    def creates_namespace(self, namespace: str, context: str) -> bool:
+        """See `Draft.creates_namespace`."""
+        return self._whole.creates_namespace(namespace, context)
 
     def end(self, *, failed: bool) -> None:
         """See `Draft.end_runbook`."""

@@ -14,7 +14,6 @@ from kubescript.kube import selectors
 
 __all__ = ["describe"]
 
-_NAMESPACES: Final = "namespaces"
 _MAX_STEPS: Final = 10
 """How many steps one line lists."""
 
@@ -48,14 +47,14 @@ def _find(steps: Sequence[plan.Step]) -> defaultdict[int, set[int]]:
 
 def _place(step: plan.Step) -> _Place:
     # A namespace is an object of the cluster, although its requests are also about a namespace of that name.
-    namespace = "" if step.resource == _NAMESPACES else step.namespace
+    namespace = "" if step.is_namespace else step.namespace
     return namespace, f"{step.resource}/{step.name}"
 
 
 def _list_objects(step: plan.Step, places: Mapping[_Place, Sequence[int]]) -> Iterator[int]:
     """Yields the steps for the namespace of a step, and for the objects to which its pods refer."""
-    if step.resource != _NAMESPACES:
-        yield from places.get(("", f"{_NAMESPACES}/{step.namespace}"), ())
+    if not step.is_namespace:
+        yield from places.get(("", f"namespaces/{step.namespace}"), ())
     references = step.new_pods.references if step.new_pods is not None else ()
     for reference in references:
         yield from places.get((step.namespace, reference), ())

@@ -125,6 +125,11 @@ class Step(msgspec.Struct, frozen=True):
         return self.verb == "delete" or self.subresource == "eviction"
 
     @property
+    def is_namespace(self) -> bool:
+        """Whether the step is about a namespace itself, which counts as inside itself."""
+        return (self.group, self.resource) == ("", "namespaces")
+
+    @property
     def key(self) -> paths.Key:
         """Identifies the object: for an eviction this is the pod, and for a scaling the Deployment."""
         return self.group, self.resource, self.namespace, self.name
@@ -136,7 +141,7 @@ class Step(msgspec.Struct, frozen=True):
         if self.subresource:
             resource += f"/{self.subresource}"
         name = self.name
-        if self.namespace:
+        if self.namespace and not self.is_namespace:
             name = f"{self.namespace}/{name}"
         return f"{resource} {name}"
 

@@ -7,28 +7,21 @@ free.
 
 from __future__ import annotations
 
-import secrets
-import time
 from collections.abc import Iterator, Sequence
 from typing import Final
 
 import msgspec
 
 from kubescript import errors
-from kubescript.changes import plan
+from kubescript.changes import intervals, plan
 from kubescript.changes.store import record
 from kubescript.request import request
 from kubescript.wire import inspection
 
-__all__ = ["deletes", "describe_lost", "is_gone", "late", "looks", "make_name", "may_create", "replace"]
+__all__ = ["deletes", "describe_lost", "is_gone", "late", "looks", "may_create", "refuse", "replace"]
 
 _WAIT_S: Final = 120.0
 """How many seconds the application waits until a deleted object is gone: finalizers and containers take their time."""
-_FIRST_S: Final = 0.05
-_LOOK_S: Final = 2.0
-"""The longest time between two looks in seconds."""
-_LEAST: Final = 16
-"""How many characters a stand-in has at least, so that no other text of an object is equal to it."""
 _RULE: Final = "writes.replacement"
 _GAPS: Final = {
     "configmaps": ", and pods that need it do not start",
@@ -55,13 +48,6 @@ def may_create(call: request.Request) -> bool:
     return call.method == "POST" or call.content_type.startswith("application/apply-patch")
 
 
-def make_name(name: str) -> str:
-    """Returns a name that stands in for this one: as long, where that is long enough, and random."""
-    length = max(_LEAST, len(name))
-    # A Service's name begins with a letter.
-    return ("k" + secrets.token_hex(length))[:length]
-
-
 def deletes(step: plan.Step) -> bool:
     """Says whether a step deletes its object, so that another one of its name can follow."""
     return step.verb == "delete" and not step.subresource and step.precondition is not None
@@ -82,12 +68,7 @@ def replace(deletion: plan.Step, creation: plan.Step) -> plan.Step:
 
 def looks() -> Iterator[None]:
     """Yields whenever it is time to look whether an object is gone, until that takes too long."""
-    deadline = time.monotonic() + _WAIT_S
-    pause = _FIRST_S
-    while time.monotonic() < deadline:
-        yield
-        time.sleep(pause)
-        pause = min(_LOOK_S, 2 * pause)
+    return intervals.looks(_WAIT_S)
 
 
 def is_gone(step: plan.Step, now: inspection.Facts | None) -> bool:
@@ -99,6 +80,16 @@ def is_gone(step: plan.Step, now: inspection.Facts | None) -> bool:
             f"{step.target}: somebody else has made one of that name since the plan deleted it", code="plan.changed"
         )
     return False
+
+
+def refuse(why: str) -> errors.PlanError:
+    """Returns the error for an object that cannot be tried beside the one that it replaces; `why` is the API server's
+    answer."""
+    return errors.PlanError(
+        f"this cannot be tried beside the object that the plan deletes, since the API server answers {why}. If that is "
+        "because both cannot be there at once, delete the old one in one script, and create the new one in the next",
+        code="plan.overlap",
+    )
 
 
 def late(step: plan.Step) -> errors.PlanError:

@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from kubescript import errors
+from kubescript.kube import paths
 from kubescript.request import request
 
 __all__ = [
@@ -22,6 +23,7 @@ __all__ = [
     "guard",
     "is_dry_run",
     "mark",
+    "move",
     "name",
     "names_version",
     "read",
@@ -39,9 +41,13 @@ _ABSENT: Final = "1"
 
 
 def canonical(call: request.Request) -> request.Request:
-    """Returns the write with all options of a deletion in its body, and without managedFields, the API server's own
-    record. Raises RequestError for an invalid option, and for a patch of managedFields."""
+    """Returns the write with all options of a deletion in its body, without managedFields, the API server's own record,
+    and with a new namespace inside itself, as an existing one is. Raises RequestError for an invalid option, and for a
+    patch of managedFields."""
     call = _with_options(call) if call.verb == "delete" else _without_managed_fields(call)
+    # Attack: a namespace that must not be changed, or only by two people, is created by POST, whose path names none.
+    if (call.group, call.resource) == ("", "namespaces"):
+        call = replace(call, namespace=name(call))
     for asked in _dry_runs(call):
         # Attack: ?dryRun=all counts as a dry run here, but not at a server that compares it with All.
         if asked not in (None, [], ["All"]):
@@ -115,6 +121,18 @@ def rename(call: request.Request, name: str) -> request.Request:
         collection, _, _ = path.rpartition("/")
         path = f"{collection}/{name}"
     return replace(call, path=path, name=name if call.name else "", body=_encode(body))
+
+
+def move(call: request.Request, namespace: str) -> request.Request:
+    """Returns the same creation or apply for another namespace. Raises RequestError if the body names a third one."""
+    body = _decode(call)
+    metadata = _mapping(body, "metadata")
+    # The API server would refuse this at its own place.
+    if metadata.get("namespace", call.namespace) != call.namespace:
+        raise errors.RequestError("`metadata.namespace` must be the namespace of the request", code="request.body")
+    body["metadata"] = metadata | {"namespace": namespace}
+    parts = paths.join(call.group, call.version, call.resource, namespace, call.name or None)
+    return replace(call, path="/" + "/".join(parts), namespace=namespace, body=_encode(body))
 
 
 def target(call: request.Request) -> request.Request | None:

@@ -9,7 +9,7 @@ from kubescript import errors
 from kubescript.changes import attempt, plan
 from kubescript.wire import inspection
 
-__all__ = ["check", "check_cluster", "check_sent"]
+__all__ = ["check", "check_cluster", "check_namespace", "check_sent"]
 
 _SHOWN: Final = 5
 """How many fields are listed for a request whose effect has changed."""
@@ -17,8 +17,9 @@ _SHOWN: Final = 5
 _MAX_SHOWN: Final = 200
 
 
-def check(step: plan.Step, changes: inspection.Changes) -> None:
-    """Raises PlanError unless a step, as it was tried now, still does what was shown, to the same object."""
+def check(step: plan.Step, changes: inspection.Changes, since: str = "since the plan was made") -> None:
+    """Raises PlanError unless a step, as it was tried now, still does what was shown, to the same object. `since` says
+    since when it may not."""
     shown = found = ""
     if step.precondition is not None:
         shown = step.precondition.uid
@@ -27,10 +28,11 @@ def check(step: plan.Step, changes: inspection.Changes) -> None:
     # Changes of a status, or of fields that the plan does not touch, are no reason to stop.
     if found == shown and changes.digest == step.digest:
         return
-    what = f"the request would now change {_describe_rows(changes.rows) or 'nothing'}"
+    rows = _list_others(step, changes) or changes.rows
+    what = f"the request would now change {_describe_rows(rows) or 'nothing'}"
     if found and shown and found != shown:
         what = "it is another object of that name"
-    raise errors.PlanError(f"{step.target} has changed since the plan was made: {what}", code="plan.changed")
+    raise errors.PlanError(f"{step.target} has changed {since}: {what}", code="plan.changed")
 
 
 def check_cluster(found: str, approved: plan.Plan) -> None:
@@ -39,14 +41,22 @@ def check_cluster(found: str, approved: plan.Plan) -> None:
         raise errors.PlanError("the plan was made for another cluster", code="plan.changed")
 
 
+def check_namespace(step: plan.Step, made: str, now: inspection.Facts | None) -> None:
+    """Raises PlanError unless the step's namespace now is the one of this uid, which the plan has made."""
+    # Attack: another client deletes it, and makes one of that name in which pods may do more, before it is filled.
+    if now is None or not made or now.uid != made:
+        raise errors.PlanError(
+            f"{step.target}: its namespace is not, or not certainly, the one that the plan has made",
+            code="plan.changed",
+        )
+
+
 def check_sent(step: plan.Step, sent: attempt.Sent) -> None:
     """Raises PlanError if a step has done something else than what was shown."""
     # Attack: a webhook or a policy of the cluster changes real requests in another way than dry runs.
     if sent.changes is None or sent.changes.digest == step.digest:
         return
-    shown = {(row.path, row.new) for row in step.rows}
-    others = [row for row in sent.changes.rows if (row.path, row.new) not in shown]
-    what = _describe_rows(others) or "fields that were shown are as before"
+    what = _describe_rows(_list_others(step, sent.changes)) or "fields that were shown are as before"
     for denial in sent.denials:
         what += f"; {denial.rule}: {denial.reason}"
     known = {finding.rule for finding in step.findings}
@@ -59,6 +69,12 @@ def check_sent(step: plan.Step, sent: attempt.Sent) -> None:
         remedy="look at the object; a webhook or an admission policy changes real requests in another way than dry "
         "runs",
     )
+
+
+def _list_others(step: plan.Step, changes: inspection.Changes) -> Sequence[inspection.Row]:
+    """Returns the changes that were not shown of a step."""
+    shown = {(row.path, row.new) for row in step.rows}
+    return [row for row in changes.rows if (row.path, row.new) not in shown]
 
 
 def _describe_rows(rows: Sequence[inspection.Row]) -> str:

@@ -26,6 +26,7 @@ from kubescript.changes import (
     requests,
     sameness,
     traces,
+    trials,
     writer,
 )
 from kubescript.changes.store import record
@@ -103,10 +104,11 @@ class Work:
     def _check(self, cluster: writer.Writer, report: Report) -> None:
         """Raises KubescriptError unless each step still does what was shown. At this point, nothing has been sent."""
         count = len(self._plan.steps)
+        dry_runs = trials.Trials(cluster, self._plan.steps, self._operation)
         for index, step in enumerate(self._plan.steps):
             _tell(report, 0, count, f"looking at {step.target} again")
             call = self._call(step)
-            self._try_step(cluster, index, step, call, is_beside=bool(step.replaces))
+            self._note(index, step, dry_runs.try_before(index, call))
             # The lease may be shorter than the checks of many steps.
             self._progress.renew(index)
         _tell(report, 0, count, "looking again at what it affects")
@@ -139,11 +141,7 @@ class Work:
         self._again.begin(index)
         for _ in range(_TRIES):
             call = self._call(step)
-            tried = self._try_step(cluster, index, step, call)
-            if step.precondition is None:
-                # Attack: the address is another cluster's by now. A change has the uid of its object; a creation has
-                # nothing that only this cluster knows.
-                sameness.check_cluster(cluster.identify(self._operation), self._plan)
+            tried = self._try_in_place(cluster, index, step, call)
             # Attack: a dependent appears while a webhook holds up the dry run, or between two steps.
             self._again.look_before_sending()
             if self._send_step(cluster, index, step, call, tried):
@@ -161,29 +159,29 @@ class Work:
             self._progress.renew(index)
         raise replacement.late(step)
 
-    def _try_step(
-        self, cluster: writer.Writer, index: int, step: plan.Step, call: request.Request, *, is_beside: bool = False
+    def _try_in_place(
+        self, cluster: writer.Writer, index: int, step: plan.Step, call: request.Request
     ) -> attempt.Attempt:
-        """Dry-runs a step. Raises KubescriptError unless it still does what was shown."""
-        current = self._current(cluster, call)
-        tried = cluster.try_again(current, self._operation, is_beside=is_beside)
+        """Dry-runs a step whose turn it is. Raises KubescriptError unless it still does what was shown."""
+        dry_runs = trials.Trials(cluster, self._plan.steps, self._operation)
+        tried = self._note(index, step, dry_runs.try_in_place(index, call, lambda: self._progress.renew(index)))
+        if step.precondition is None:
+            # Attack: the address is another cluster's by now. A change has the uid of its object; a creation has
+            # nothing that only this cluster knows.
+            sameness.check_cluster(cluster.identify(self._operation), self._plan)
+        creation = dry_runs.find_namespace(index)
+        if creation is not None:
+            dry_runs.check_namespace(index, self._progress[creation].uid)
+        return tried
+
+    def _note(self, index: int, step: plan.Step, tried: attempt.Attempt | attempt.Sent) -> attempt.Attempt:
+        """Returns the dry run of a step. Raises KubescriptError if the API server has refused it, or it means more than
+        was shown."""
         if isinstance(tried, attempt.Sent):
             raise self._mark_refused(index, step, tried, "failed")
-        sameness.check(step, tried.changes)
         # Attack: what was idle when the plan was made runs by now.
         self._again.note(index, tried)
         return tried
-
-    def _current(self, cluster: writer.Writer, call: request.Request) -> request.Request:
-        """Returns a request that names a version, but with the current version."""
-        if not call.name or not requests.names_version(call):
-            return call
-        # The object's status may have changed since the script read it, or the previous step may have changed other
-        # fields.
-        now = cluster.read_facts(call, self._operation)
-        if now is None:
-            return call
-        return requests.guard(call, now.uid, now.resource_version)
 
     def _send_step(
         self, cluster: writer.Writer, index: int, step: plan.Step, call: request.Request, tried: attempt.Attempt

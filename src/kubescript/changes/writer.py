@@ -13,7 +13,16 @@ from typing import Final
 
 from kubescript import contexts, errors, types
 from kubescript.broker import broker, call, operation, rate
-from kubescript.changes import answers, attempt, bound_roles, reads, replacement, requests
+from kubescript.changes import (
+    answers,
+    attempt,
+    bound_roles,
+    planned_namespace,
+    reads,
+    replacement,
+    requests,
+    stand_ins,
+)
 from kubescript.changes.rules import effects
 from kubescript.changes.rules import writes as write_policy
 from kubescript.cluster import base
@@ -25,9 +34,7 @@ __all__ = ["WritableAccess", "Writer"]
 
 _READ_S: Final = 10.0
 # Every cluster has this namespace, with a unique uid.
-_KUBE_SYSTEM: Final = request.Request(
-    "GET", "/api/v1/namespaces/kube-system", (), "get", True, "", "v1", "namespaces", "", "kube-system", "kube-system"
-)
+_KUBE_SYSTEM: Final = "kube-system"
 """A namespace that identifies its cluster."""
 _MAX_TEXT: Final = 2_000
 """How many characters of an API server's error are kept."""
@@ -79,10 +86,11 @@ class Writer:
                 code="plan.nobody",
             )
         is_beside = is_plan and draft is not None and self._is_replacement(canonical, draft)
-        tried = self._try(call, is_beside=is_beside)
+        is_ahead = is_plan and draft is not None and self._is_ahead(canonical, draft)
+        tried = self._try(call, is_beside=is_beside, is_ahead=is_ahead)
         if isinstance(tried, types.Response):
-            if is_beside:
-                raise self._refuse_replacement(call, tried)
+            if is_ahead or is_beside:
+                raise self._refuse_elsewhere(call, tried, is_ahead=is_ahead)
             return tried, False
         if not is_plan or draft is None:
             if draft is not None:
@@ -112,12 +120,18 @@ class Writer:
         return is_planned
 
     def try_again(
-        self, request: request.Request, operation: operation.Operation, *, is_beside: bool = False
+        self,
+        request: request.Request,
+        operation: operation.Operation,
+        *,
+        is_beside: bool = False,
+        is_ahead: bool = False,
     ) -> attempt.Attempt | attempt.Sent:
-        """Tries a plan's request; with `is_beside`, beside the object of its name that the plan is about to replace.
-        Returns the API server's refusal if there is one. Raises KubescriptError."""
+        """Tries a plan's request; with `is_beside`, beside the object of its name that the plan is about to replace,
+        and with `is_ahead`, before there is its namespace. Returns the API server's refusal if there is one. Raises
+        KubescriptError."""
         begun = self._begin(request, operation)
-        tried = self._try(begun, is_beside=is_beside)
+        tried = self._try(begun, is_beside=is_beside, is_ahead=is_ahead)
         if isinstance(tried, types.Response):
             return self._refuse(begun, tried)
         # The record is to show the dry run as part of a plan.
@@ -177,13 +191,20 @@ class Writer:
     def identify(self, operation: operation.Operation) -> str:
         """Returns this cluster's unique identity: the uid of its namespace kube-system, or, if that may not be read,
         the API server's address and CA. Raises KubescriptError."""
-        asked = replace(_KUBE_SYSTEM, deadline=time.monotonic() + _READ_S)
         try:
-            facts = self.read_facts(asked, operation)
+            facts = self.read_namespace(_KUBE_SYSTEM, operation)
         except errors.PlanError:
             facts = None
         # Attack: a user with few rights to read points a context of the same name at another cluster.
         return facts.uid if facts is not None else self._cluster.address
+
+    def read_namespace(self, name: str, operation: operation.Operation) -> inspection.Facts | None:
+        """Returns the current facts of a namespace; None if it does not exist. Raises KubescriptError."""
+        path = f"/api/v1/namespaces/{name}"
+        asked = request.Request(
+            "GET", path, (), "get", True, "", "v1", "namespaces", "", name, name, deadline=time.monotonic() + _READ_S
+        )
+        return self.read_facts(asked, operation)
 
     def read_facts(self, request: request.Request, operation: operation.Operation) -> inspection.Facts | None:
         """Returns the current facts of a request's object; None if it does not exist. Raises KubescriptError."""
@@ -216,29 +237,44 @@ class Writer:
         key = canonical.group, canonical.resource, canonical.namespace, requests.name(canonical)
         return replacement.may_create(canonical) and draft.deletes(key, self._context)
 
-    def _refuse_replacement(self, call: call.Call, answer: types.Response) -> errors.PlanError:
-        """Records that the API server refused to try a replacement; returns the error."""
-        refusal = self._refuse(call, answer)
-        why = answers.find_message(refusal.text)
-        return errors.PlanError(
-            f"this cannot be tried beside the object that the plan deletes, since the API server answers "
-            f"{refusal.status}: {why}. If that is because both cannot be there at once, delete the old one in one "
-            "script, and create the new one in the next",
-            code="plan.overlap",
-        )
+    def _is_ahead(self, canonical: request.Request, draft: operation.Draft) -> bool:
+        """Says whether a write creates something in a namespace that only the plan has."""
+        is_inside = (canonical.group, canonical.resource) != ("", "namespaces")
+        may_create = replacement.may_create(canonical) and is_inside
+        return may_create and draft.creates_namespace(canonical.namespace, self._context)
 
-    def _try(self, call: call.Call, *, is_beside: bool = False) -> attempt.Attempt | types.Response:
+    def _check_stand_in(self, call: call.Call) -> None:
+        """Raises PolicyDenied if a rule objects to such a write in the namespace in which it would be tried."""
+        # Attack: a script plans a namespace only to try its writes in another one, of which the operator permits none.
+        elsewhere = replace(call.request, namespace=planned_namespace.STAND_IN)
+        objection = write_policy.find_objection(elsewhere, self._rules)
+        if objection is not None:
+            raise call.deny(planned_namespace.explain_denial(objection))
+
+    def _refuse_elsewhere(self, call: call.Call, answer: types.Response, *, is_ahead: bool) -> errors.PlanError:
+        """Records that the API server refused to try a write elsewhere than at its own place; returns the error."""
+        refusal = self._refuse(call, answer)
+        why = f"{refusal.status}: {answers.find_message(refusal.text)}"
+        return planned_namespace.refuse(why) if is_ahead else replacement.refuse(why)
+
+    def _try(
+        self, call: call.Call, *, is_beside: bool = False, is_ahead: bool = False
+    ) -> attempt.Attempt | types.Response:
         """Tries a canonical write. If the API server refuses it, returns only the server's answer. Raises PolicyDenied
         if a rule objects to the write or its effects."""
         self._check(call)
         canonical = call.request
         self._dry_runs.check_supported(call)
-        stand_in = ""
-        if is_beside:
-            refusal = self._dry_runs.try_name(call, canonical)
+        namespace = ""
+        if is_ahead:
+            self._check_stand_in(call)
+            namespace = planned_namespace.STAND_IN
+        stand_in = None
+        if is_beside or is_ahead:
+            refusal = self._dry_runs.try_name(call, canonical, namespace)
             if refusal is not None:
                 return refusal
-            stand_in = replacement.make_name(requests.name(canonical))
+            stand_in = stand_ins.make(requests.name(canonical), namespace)
         tried = self._dry_runs.try_until_it_stands(call, canonical, stand_in)
         if isinstance(tried, types.Response):
             return tried
@@ -250,7 +286,7 @@ class Writer:
             raise call.deny(found.denials[0])
         warnings = answers.find_warnings(tried.answer)
         masked = tuple(map(call.mask, warnings))
-        return replace(tried, notices=found.notices, warnings=masked, is_beside=is_beside)
+        return replace(tried, notices=found.notices, warnings=masked, is_beside=is_beside, is_ahead=is_ahead)
 
     def _refuse(self, call: call.Call, response: types.Response) -> attempt.Sent:
         """Records that the API server refused a plan's request; returns the server's answer."""

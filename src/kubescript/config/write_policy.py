@@ -49,8 +49,8 @@ class WritePolicy(section.Section):
     """The changes that are permitted where `writes` permits changes at all (docs/write.md)."""
 
     namespaces: tuple[str, ...] = ()
-    """The only namespaces in which anything may be changed; `shop-*` is a pattern. Objects without a namespace may then
-    be changed only if "" is listed. Default: all."""
+    """The only namespaces in which anything may be changed; `shop-*` is a pattern. A namespace itself counts as inside
+    itself. Other objects without one may then be changed only if "" is listed. Default: all."""
     verbs: Mapping[str, tuple[Literal["create", "update", "patch", "delete"], ...]] = {}
     """The only changes that are permitted: `{"deployments.apps" = ["patch"], "*" = []}`. A resource includes its
     subresources, unless there is an entry such as "deployments.apps/scale". An eviction deletes a pod. Default: all."""

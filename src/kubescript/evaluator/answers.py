@@ -142,6 +142,9 @@ class Answers:
             return self._handler.handle(asked, aside, timeout_s)
 
         for context, namespace, is_missing in calls.listed_namespaces.doubtful(handle):
+            # What the script lists in a namespace that it has planned is what it has planned in it.
+            if operation.draft is not None and operation.draft.creates_namespace(namespace, context):
+                continue
             where = notes.Note(notes.PLACE, (namespace,))
             if context:
                 where = where.within(f"{context}: ")

@@ -93,7 +93,7 @@ def _action(step: plan.Step) -> str:
 def _describe_object(step: plan.Step) -> str:
     """Returns the step's object in words: `Deployment web in namespace shop`."""
     text = f"{step.kind or kinds.full_name(step.group, step.resource)} {step.name}"
-    if step.namespace:
+    if step.namespace and not step.is_namespace:
         text += f" in namespace {step.namespace}"
     if step.subresource and step.subresource != "eviction":
         text += f" ({step.subresource})"

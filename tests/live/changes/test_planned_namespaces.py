@@ -1,0 +1,125 @@
+"""A script that creates a namespace, and what goes into it, leaves one plan, which does both; on a real API server."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Final
+
+import pytest
+from kubernetes import client
+
+from kubescript.changes import planned_namespace
+from tests.kit import planned
+from tests.kit.controlplane import official_client
+from tests.kit.controlplane.server import ControlPlane
+
+TEAM: Final = f"team-{secrets.token_hex(3)}"
+MAKE: Final = f"k8s.coreV1().create_namespace({{'metadata': {{'name': '{TEAM}', 'labels': {{'team': 'a'}}}}}})\n"
+CONTAINERS: Final = [{"name": "web", "image": "web:1", "ports": [{"containerPort": 80}]}]
+DEPLOYMENT: Final[dict[str, Any]] = {
+    "apiVersion": "apps/v1",
+    "kind": "Deployment",
+    "metadata": {"name": "web", "namespace": TEAM},
+    "spec": {
+        "selector": {"matchLabels": {"app": "web"}},
+        "template": {"metadata": {"labels": {"app": "web"}}, "spec": {"containers": CONTAINERS}},
+    },
+}
+POD: Final[dict[str, Any]] = {"metadata": {"name": "one"}, "spec": {"containers": CONTAINERS}}
+SERVICE: Final[dict[str, Any]] = {
+    "metadata": {"name": "web"},
+    "spec": {"selector": {"app": "web"}, "ports": [{"port": 80}]},
+}
+
+
+@dataclass(frozen=True)
+class Place:
+    """Plans, and the cluster."""
+
+    plans: planned.Plans
+    api: Any
+
+    @property
+    def core(self) -> Any:
+        return client.CoreV1Api(self.api)
+
+
+@pytest.fixture(scope="module")
+def place(scratch: ControlPlane, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
+    folder = tmp_path_factory.mktemp("plans")
+    with planned.opened(scratch.kubeconfig, folder, TEAM) as plans:
+        yield Place(plans, official_client.connect(scratch.kubeconfig))
+
+
+def test_a_namespace_and_what_goes_into_it_are_one_plan(place: Place) -> None:
+    """The script reads its own objects there, by name and in lists; a person is told once what is untried; all is made,
+    and all is taken back."""
+    script = (
+        f"{MAKE}k8s.apply({DEPLOYMENT!r})\ncore = k8s.coreV1()\n"
+        f"core.create_namespaced_service({TEAM!r}, {SERVICE!r})\nfound = k8s.get('deployments/web', namespace={TEAM!r})\n"
+        f"services = [each.metadata.namespace for each in core.list_namespaced_service({TEAM!r})]\n"
+        f"[found.metadata.namespace, found.spec.replicas, services, k8s.get('namespaces/{TEAM}').metadata.labels['team']]"
+    )
+    answer = place.plans.answer(script)
+    assert f'["{TEAM}",1,["{TEAM}"],"a"]' in answer.text and "no such namespace" not in answer.text, answer.text
+    shown = place.plans.of(script)
+    namespace, deployment, _ = shown.steps
+    assert [step.what for step in shown.steps] == [
+        f"create namespaces {TEAM}", f"patch deployments.apps {TEAM}/web", f"create services {TEAM}/web",
+    ]  # fmt: skip
+    assert namespace.effects == ("changes 2, 3 need this",)
+    values = {row.path: row.new for row in deployment.rows}
+    assert (values["metadata.name"], values["metadata.namespace"]) == ('"web"', f'"{TEAM}"'), values
+    (finding,) = [each for step in shown.steps for each in step.findings if each.rule == "writes.untried"]
+    assert finding in deployment.findings and "was tried in namespace default" in finding.message
+    ended = place.plans.apply(shown)
+    assert (ended.state, ended.text) == ("applied", "3 of 3 changes were made")
+    assert place.core.read_namespaced_service("web", TEAM).spec.selector == {"app": "web"}
+    undone = place.plans.undo(ended)
+    assert [step.what for step in undone.steps][-1] == f"delete namespaces {TEAM}"
+    assert place.plans.apply(undone).state == "applied"
+
+
+def test_what_only_the_new_namespace_changes_stops_the_plan(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A range of limits, which the plan makes too, gives the pod other values; the namespace's label refuses the pod."""
+    monkeypatch.setattr(planned_namespace, "_SETTLE_S", 0.3)
+    limits = {"limits": [{"type": "Container", "default": {"cpu": "1"}}]}
+    made = place.plans.of(
+        f"core = k8s.coreV1()\ncore.create_namespace({{'metadata': {{'name': '{TEAM}-limits'}}}})\n"
+        f"core.create_namespaced_limit_range('{TEAM}-limits', {{'metadata': {{'name': 'a'}}, 'spec': {limits!r}}})\n"
+        f"core.create_namespaced_pod('{TEAM}-limits', {POD!r})\n1"
+    )
+    ended = place.plans.apply(made)
+    assert ended.state == "stopped" and "2 of 3 changes were made" in ended.text, ended.text
+    assert (
+        "has changed since it was tried in another namespace" in ended.text and "limits.cpu: nothing → " in ended.text
+    )
+    enforce = {"pod-security.kubernetes.io/enforce": "restricted"}
+    made = place.plans.of(
+        f"core = k8s.coreV1()\ncore.create_namespace({{'metadata': {{'name': '{TEAM}-secure', 'labels': {enforce!r}}}}})\n"
+        f"core.create_namespaced_pod('{TEAM}-secure', {POD!r})\n1"
+    )
+    ended = place.plans.apply(made)
+    assert ended.state == "stopped" and "violates PodSecurity" in ended.text, ended.text
+    assert not place.core.list_namespaced_pod(f"{TEAM}-secure").items
+
+
+def test_what_cannot_be_tried_ahead_is_refused(place: Place) -> None:
+    """The refusal says where it was tried and what to do; a change of what is only planned says so too."""
+    make = f"core = k8s.coreV1()\ncore.create_namespace({{'metadata': {{'name': '{TEAM}-x'}}}})\n"
+    wrong = f"core.create_namespaced_config_map('{TEAM}-x', {{'metadata': {{'name': 'Wrong_1'}}}})"
+    answer = place.plans.answer(make + wrong)
+    assert answer.is_error and "was tried in namespace default" in answer.text, answer.text
+    assert "Wrong_1" in answer.text and "create the namespace in one script" in answer.text, answer.text
+    right = wrong.replace("Wrong_1", "a")
+    patch = f"core.patch_namespaced_config_map('a', '{TEAM}-x', {{'data': {{'a': '1'}}}})"
+    answer = place.plans.answer(f"{make}{right}\n{patch}")
+    assert answer.is_error and "so far only the plan has this object" in answer.text, answer.text
+    scaled = DEPLOYMENT | {"metadata": {"name": "web", "namespace": f"{TEAM}-x"}}
+    answer = place.plans.answer(f"{make}k8s.apply({scaled!r})\nk8s.scale('deployments/web', 3, namespace='{TEAM}-x')")
+    assert answer.is_error and "so far only the plan has this object" in answer.text, answer.text
+    answer = place.plans.answer(f"{make}core.delete_namespace('{TEAM}-x')")
+    assert answer.is_error and "leave the creation out" in answer.text, answer.text
+    assert len(place.plans.steps(f"{make}{right}\n1")) == 2

@@ -50,6 +50,8 @@ async def serve(
     server listens; without it, the URL is logged. At SIGHUP `reread` returns the new settings. Raises ConfigError."""
     if server.settings.access and not server.settings.knows_callers:
         raise errors.ConfigError("[[access]] needs callers who are known", remedy="serve http, and set up [auth]")
+    if server.settings.plans.login is not None and server.settings.auth.issuer is None:
+        raise errors.ConfigError("[plans.login] needs an identity provider", remedy="set auth.issuer")
     if server.settings.transport == "http":
         await _serve_http(server, announce, reread)
     else:

@@ -1,11 +1,13 @@
-"""The realm as Keycloak imports it: a team's users and groups, two clients, and who may register more of them."""
+"""The realm as Keycloak imports it: a team's users and groups, three clients, and who may register more of them."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any, Final
 
-__all__ = ["AUDIENCE", "BASIC", "CLIENT", "INTROSPECTION", "NAME", "SECRET", "USERS", "document", "password"]
+__all__ = [
+    "APPROVALS", "AUDIENCE", "BASIC", "CLIENT", "INTROSPECTION", "NAME", "SECRET", "USERS", "document", "password",
+]  # fmt: skip
 
 NAME: Final = "kubescript"
 USERS: Final = {"alice": ("platform", "payments"), "bob": ("payments",), "eve": ()}
@@ -14,6 +16,8 @@ CLIENT: Final = "claude"
 """The public client."""
 INTROSPECTION: Final = "kubescript"
 """The confidential client that asks about tokens."""
+APPROVALS: Final = "approvals"
+"""The confidential client by which people log in to the page for approvals; it has the same secret."""
 SECRET: Final = "introspection-secret"
 AUDIENCE: Final = "resource"
 """The mapper that names the resource in a token."""
@@ -77,7 +81,16 @@ def _clients() -> list[dict[str, Any]]:
         "standardFlowEnabled": False,
         "directAccessGrantsEnabled": False,
     }
-    return [public, confidential]
+    page = {
+        "clientId": APPROVALS,
+        "publicClient": False,
+        "secret": SECRET,
+        "standardFlowEnabled": True,
+        "directAccessGrantsEnabled": False,
+        "redirectUris": [f"http://{host}/*" for host in _LOOPBACK],
+        "attributes": {"pkce.code.challenge.method": "S256"},
+    }
+    return [public, confidential, page]
 
 
 def _scope(name: str, mappers: Sequence[dict[str, Any]] = ()) -> dict[str, Any]:
@@ -102,6 +115,8 @@ def _mappers() -> list[dict[str, Any]]:
 
 def _mapper(name: str, kind: str, config: dict[str, str]) -> dict[str, Any]:
     everywhere = {"access.token.claim": "true", "introspection.token.claim": "true"}
+    if kind != "oidc-audience-mapper":
+        everywhere["id.token.claim"] = "true"
     return {
         "name": name, "protocol": "openid-connect", "protocolMapper": kind, "config": {**everywhere, **config},
     }  # fmt: skip

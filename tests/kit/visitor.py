@@ -82,12 +82,16 @@ class Visitor:
 
     served: Served
     cookies: dict[str, str] = field(default_factory=dict)
+    source: str = ""
+    """The address from which requests come; empty for the usual one."""
 
     def send(self, method: str, url: str, body: str | None = None, headers: Mapping[str, str] | None = None) -> Answer:
         """Sends one request and follows nothing."""
         at = parse.urlsplit(self.served.url)
         path = url.removeprefix(self.served.url)
-        connection = http.client.HTTPConnection(at.hostname or "", at.port, timeout=60)
+        connection = http.client.HTTPConnection(
+            at.hostname or "", at.port, timeout=60, source_address=(self.source, 0) if self.source else None
+        )
         given = {"Cookie": "; ".join(f"{name}={value}" for name, value in self.cookies.items())} if self.cookies else {}
         try:
             connection.request(method, path, body, {**given, **(headers or {})})

@@ -19,7 +19,7 @@ from kubescript.changes import attempt, bound_roles, plan
 from kubescript.changes.rules import effects, table, write_settings, writes
 from kubescript.request import request
 from kubescript.wire import exchanges, inspection
-from tests.kit import planned
+from tests.kit import app_objects, planned
 from tests.kit.controlplane import official_client, shared
 from tests.kit.controlplane.server import ControlPlane
 from tests.kit.controlplane.writer import Writer
@@ -481,3 +481,65 @@ def test_a_person_decides_about_nodes_and_namespaces_and_no_model_does(
                 refused = made.answer(script)
                 assert refused.is_error and not refused.plan and "writes.n" in refused.text, refused.text
         assert made.steps(f"{HEADER}core.create_namespaced_config_map(NAMESPACE, {{'metadata': {{'name': 'a'}}}})\n1")
+
+
+def on_node(node: str, name: str, *tolerations: Any, **metadata: Any) -> dict[str, Any]:
+    """A running pod of a node."""
+    spec = {"nodeName": node, "containers": [{"name": "c", "image": "web:1"}], "tolerations": list(tolerations)}
+    own = {"name": name, "namespace": NAMESPACE, **metadata}
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": own, "spec": spec, "status": {"phase": "Running"}}
+
+
+TAINT: Final = {"key": "dedicated", "value": "db", "effect": "NoExecute"}
+EXISTS: Final = {"key": "dedicated", "operator": "Exists"}
+CONTROLLED: Final = {
+    "ownerReferences": [{"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "web", "uid": "1", "controller": True}]
+}
+TAINTED: Final = "core.patch_node('{node}', {{'spec': {{'taints': [{taint!r}]}}}})\n1"
+
+
+@pytest.mark.cluster
+def test_a_taint_tells_how_many_pods_it_evicts(plane: ControlPlane, plans: planned.Plans) -> None:
+    """Those without the toleration, by key, value and effect; and one more when it is applied stops the plan. Cordoning
+    and other taints say that running pods stay."""
+    node = f"tainted-{NAMESPACE}"
+    writer = Writer(plane.kubeconfig)
+    writer.create({"apiVersion": "v1", "kind": "Node", "metadata": {"name": node}})
+    for name, *tolerations in (
+        ("bare",),
+        ("by-key", EXISTS),
+        ("by-everything", {"operator": "Exists"}),
+        ("by-value", {"key": "dedicated", "value": "db", "effect": "NoExecute"}),
+        ("for-a-while", EXISTS | {"effect": "NoExecute", "tolerationSeconds": 60}),
+        ("of-another-value", {"key": "dedicated", "value": "web"}),
+        ("of-another-effect", EXISTS | {"effect": "NoSchedule"}),
+    ):
+        writer.create(on_node(node, name, *tolerations))
+    script = f"{HEADER}{TAINTED.format(node=node, taint=TAINT)}"
+    shown = plans.of(script)
+    (step,) = shown.steps
+    assert "evicts 4 of the 7 pods on it (NoExecute), 1 of them only after their tolerationSeconds" in step.effects
+    assert {each.level for each in step.findings if each.rule == "writes.evicted"} == {"warning", "critical"}
+    writer.create(on_node(node, "new"))
+    ended = plans.apply(shown)
+    assert ended.state == "stopped" and "evicts pods" in ended.text, ended.text
+    cordoned = plans.steps(f"{HEADER}core.patch_node('{node}', {{'spec': {{'unschedulable': True}}}})\n1")[0]
+    assert cordoned.effects == ("no new pods are scheduled on it; running pods stay",)
+    kept = plans.steps(f"{HEADER}{TAINTED.format(node=node, taint=TAINT | {'effect': 'NoSchedule'})}")[0]
+    assert "running ones stay" in kept.effects[0] and not any("evict" in line for line in kept.effects)
+    ended = plans.apply(plans.of(script))
+    assert ended.state == "applied", ended.text
+
+
+@pytest.mark.cluster
+def test_pods_of_a_controller_are_evicted_with_a_warning(plane: ControlPlane, plans: planned.Plans) -> None:
+    """They are made anew elsewhere; a pod that has ended is not counted."""
+    node = f"controlled-{NAMESPACE}"
+    writer = Writer(plane.kubeconfig)
+    writer.create({"apiVersion": "v1", "kind": "Node", "metadata": {"name": node}})
+    writer.create(app_objects.workload(NAMESPACE, "ReplicaSet", "web"))
+    writer.create(on_node(node, "made", **CONTROLLED))
+    writer.create(on_node(node, "ended") | {"status": {"phase": "Succeeded"}})
+    (step,) = plans.steps(f"{HEADER}{TAINTED.format(node=node, taint=TAINT)}")
+    assert "evicts 1 of the 1 pods on it (NoExecute)" in step.effects
+    assert {each.level for each in step.findings if each.rule == "writes.evicted"} == {"warning"}

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from kubescript import errors
-from kubescript.changes import attempt, plan, planned_namespace, pods, replacement, requests
+from kubescript.changes import attempt, nodes, plan, planned_namespace, pods, replacement, requests
 from kubescript.kube import kinds, paths
 from kubescript.request import request
 from kubescript.wire import inspection
@@ -231,6 +231,7 @@ def _step(attempt: attempt.Attempt) -> plan.Step:
         new_pods=new_pods,
         state=before.state,
         orphans=before.orphans,
+        new_taints=nodes.list_new_taints(changes),
         warnings=attempt.warnings,
         undo=_undo(call, changes),
     )

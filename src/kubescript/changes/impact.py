@@ -16,7 +16,7 @@ from typing import Any, Final, Literal
 import msgspec
 
 from kubescript.broker import operation
-from kubescript.changes import claims, needs, plan, pods, scripts
+from kubescript.changes import claims, needs, nodes, plan, pods, scripts
 from kubescript.kube import documents
 from kubescript.wire import inspection
 from kubescript_sandbox import runs
@@ -31,7 +31,9 @@ Review = Callable[[Sequence[plan.Step]], Sequence[tuple[plan.Finding, ...]]]
 
 _UNKNOWN: Final = "writes.effects"
 """The rule of the finding that effects could not be found out."""
-_RULES: Final = frozenset({claims.RULE, "writes.endpoints", "writes.new_registry", "writes.undone", "writes.used"})
+_RULES: Final = frozenset(
+    {claims.RULE, "writes.endpoints", "writes.evicted", "writes.new_registry", "writes.undone", "writes.used"}
+)
 """The rules that the script may report."""
 _MAX_LINES: Final = 30
 """The maximum number of lines, and of findings, for one step."""
@@ -89,7 +91,7 @@ class Assessor:
         judged = self.judge(steps)
         told = []
         for step, own, needed in zip(judged, pods.describe(steps), needs.describe(steps), strict=True):
-            told.append(msgspec.structs.replace(step, effects=own + needed))
+            told.append(msgspec.structs.replace(step, effects=own + nodes.describe(step) + needed))
         return self.look(told, operation)
 
     def judge(self, steps: Sequence[plan.Step]) -> tuple[plan.Step, ...]:
@@ -127,7 +129,7 @@ class Assessor:
 
 def _has_effects(step: plan.Step) -> bool:
     """Says whether a step may affect other objects, so that the script has to look for them."""
-    return step.removes or pods.affects_others(step)
+    return step.removes or pods.affects_others(step) or nodes.evicts(step)
 
 
 def _describe(step: plan.Step) -> dict[str, Any]:
@@ -135,6 +137,7 @@ def _describe(step: plan.Step) -> dict[str, Any]:
     change: dict[str, Any] = {field: getattr(step, field) for field in _FIELDS}
     change |= {field: list(getattr(step, field)) for field in _IMAGES}
     change |= {field: _without_references(getattr(step, field)) for field in _PODS}
+    change["taints"] = msgspec.to_builtins(nodes.list_evicting(step))
     change["uid"] = step.precondition.uid if step.precondition is not None else ""
     change["orphans"] = _orphans(step)
     return change

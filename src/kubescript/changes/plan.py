@@ -108,6 +108,8 @@ class Step(msgspec.Struct, frozen=True):
     """The object's state before the request; None if it is unknown."""
     orphans: bool | None = None
     """What its finalizers say about its dependents. See `inspection.Facts.orphans`."""
+    new_taints: tuple[inspection.Taint, ...] = ()
+    """The taints that a node gets from the request."""
     rows: tuple[inspection.Row, ...] = ()
     warnings: tuple[str, ...] = ()
     """The API server's warnings, masked."""

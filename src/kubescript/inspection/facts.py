@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import msgspec
 
-from kubescript.inspection import pods
+from kubescript.inspection import node_parts, pods
 from kubescript.kube import documents, state
 from kubescript.wire import inspection
 
@@ -15,7 +15,7 @@ __all__ = ["TooManyError", "of"]
 
 # Nodes have about a hundred labels.
 _MAX: Final = 1_000
-"""The maximum number of labels, and of images, of one object."""
+"""The maximum number of labels, of images, and of taints, of one object."""
 # These fields change with every write, or without any change that matters.
 _NOT_CONTENT: Final = frozenset({"managedFields", "resourceVersion", "generation"})
 """Metadata that does not count as the object's content."""
@@ -33,8 +33,9 @@ def of(document: dict[str, Any], *, status: bool, manager: str) -> inspection.Fa
     metadata = documents.mapping(document, "metadata")
     labels = documents.labels(document)
     images = sorted(set(documents.images(document)))
+    taints = node_parts.list_taints(document)
     # Attack: a label that a rule checks comes after the last label that is read.
-    if len(labels) > _MAX or len(images) > _MAX:
+    if max(len(labels), len(images), len(taints)) > _MAX:
         raise TooManyError
     return inspection.Facts(
         uid=_text(metadata, "uid"),
@@ -47,6 +48,7 @@ def of(document: dict[str, Any], *, status: bool, manager: str) -> inspection.Fa
         pods=pods.of(document),
         is_managed=_is_managed(metadata, manager),
         orphans=_orphans(metadata),
+        taints=taints,
     )
 
 

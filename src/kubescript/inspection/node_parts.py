@@ -1,4 +1,5 @@
-"""Whether a change of a node is one of its labels, annotations, taints or `unschedulable`, as cordoning is, or more."""
+"""The parts of a node: its taints, and whether a change is one of its labels, annotations, taints or `unschedulable`,
+as cordoning is, or more."""
 
 from __future__ import annotations
 
@@ -6,13 +7,24 @@ from typing import Any, Final
 
 import msgspec
 
+from kubescript.kube import documents
 from kubescript.wire import inspection
 
-__all__ = ["changes_more"]
+__all__ = ["changes_more", "list_taints"]
 
 _METADATA: Final = frozenset({"annotations", "generation", "labels", "managedFields", "resourceVersion"})
 """Metadata that may change, or changes by itself."""
 _SPEC: Final = frozenset({"taints", "unschedulable"})
+
+
+def list_taints(document: dict[str, Any]) -> tuple[inspection.Taint, ...]:
+    """Returns the taints of a node; none for other objects."""
+    if (document.get("apiVersion"), document.get("kind")) != ("v1", "Node"):
+        return ()
+    given = documents.mapping(document, "spec").get("taints")
+    if not isinstance(given, list):
+        return ()
+    return tuple(inspection.Taint(_text(each, "key"), _text(each, "value"), _text(each, "effect")) for each in given)
 
 
 def changes_more(about: inspection.Comparison, before: dict[str, Any] | None, after: dict[str, Any]) -> bool:
@@ -21,6 +33,12 @@ def changes_more(about: inspection.Comparison, before: dict[str, Any] | None, af
         return False
     has_status = bool(about.subresource)
     return _rest(before, status=has_status) != _rest(after, status=has_status)
+
+
+def _text(value: Any, key: str) -> str:
+    """Returns a member if it is a string, and an empty string otherwise."""
+    found = value.get(key) if isinstance(value, dict) else None
+    return found if isinstance(found, str) else ""
 
 
 def _rest(node: dict[str, Any], *, status: bool) -> bytes:

@@ -30,6 +30,7 @@ __all__ = [
     "Settings",
     "State",
     "Strategy",
+    "Taint",
     "Taken",
     "UserInfo",
 ]
@@ -188,6 +189,14 @@ class Pods(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_field
     """Whether the claims of pods that it stops are deleted."""
 
 
+class Taint(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+    """A taint of a node."""
+
+    key: str
+    value: str = ""
+    effect: str = ""
+
+
 class Facts(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
     """Properties of an object that preconditions and rules need."""
 
@@ -207,6 +216,8 @@ class Facts(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fiel
     name."""
     orphans: bool | None = None
     """Whether its finalizers spare its dependents, or end them too, where a deletion does not say; None: neither."""
+    taints: tuple[Taint, ...] = ()
+    """Of a node, its taints."""
 
 
 class Objection(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):

@@ -8,7 +8,15 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from kubescript.guest.kubectl import tool_kinds
-from kubescript.guest.plans import cluster_removals, impact_report, inventory, removals, served_kinds, workloads
+from kubescript.guest.plans import (
+    cluster_removals,
+    evictions,
+    impact_report,
+    inventory,
+    removals,
+    served_kinds,
+    workloads,
+)
 from kubescript.guest.sdk import client
 from kubescript.kube import kinds
 
@@ -24,7 +32,8 @@ def plan_effects(k8s: client.K8s, changes: Sequence[Json]) -> list[Json]:
 
     A change is a dict of group, version, resource, subresource, namespace, name, kind and verb, with `uid` (of the
     object before; empty for a creation), `orphans` (whether a deletion spares the dependents), `pods` and `new_pods`
-    (`inspection.Pods` before and after, or None), `images` (before) and `new_images`.
+    (`inspection.Pods` before and after, or None), `images` (before), `new_images`, and `taints` (those that a node gets
+    and that evict pods, as `inspection.Taint`).
     """
     reports = [impact_report.Report() for _ in changes]
     by_namespace: defaultdict[str, list[tuple[inventory.Removal, impact_report.Report]]] = defaultdict(list)
@@ -38,6 +47,9 @@ def plan_effects(k8s: client.K8s, changes: Sequence[Json]) -> list[Json]:
             cluster_removals.report(k8s, served, removal, one)
         for namespace, pairs in by_namespace.items():
             removals.report(k8s, served, namespace, pairs)
+    for change, one in zip(changes, reports, strict=True):
+        if change["taints"]:
+            evictions.report(k8s, change["name"], change["taints"], one)
     workloads.report(k8s, changes, reports)
     return [one.answer() for one in reports]
 

@@ -42,6 +42,10 @@ class Provider:
         self.stalled = threading.Event()
         self.active: dict[str, dict[str, Any]] = {}
         """What introspection says of opaque tokens; all others are not active."""
+        self.granted: dict[str, dict[str, Any]] = {}
+        """What a client gets for a code of a log-in, once."""
+        self.exchanged: list[dict[str, str]] = []
+        """What clients have sent with a code."""
         self._key = rsa.generate_private_key(65_537, 2_048)
         self.stranger = rsa.generate_private_key(65_537, 2_048)
         """A key of somebody else."""
@@ -92,7 +96,12 @@ class Provider:
     def document(self, path: str) -> dict[str, Any] | None:
         """What there is to be read."""
         documents: dict[str, dict[str, Any]] = {
-            "/.well-known/openid-configuration": {"issuer": self.url, "jwks_uri": f"{self.url}/keys"},
+            "/.well-known/openid-configuration": {
+                "issuer": self.url,
+                "jwks_uri": f"{self.url}/keys",
+                "authorization_endpoint": f"{self.url}/authorize",
+                "token_endpoint": f"{self.url}/token",
+            },
             "/keys": {"keys": [self.public, {"kty": "oct", "kid": "oct", "k": written(OCT).decode()}]},
             # What a token's own headers point at.
             "/stranger": {"keys": [_published(self.stranger, "stranger")]},
@@ -116,7 +125,12 @@ class _Handler(http.server.BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         self.provider.asked[self.path] += 1
         body = self.rfile.read(int(self.headers["Content-Length"])).decode()
-        (token,) = urllib.parse.parse_qs(body)["token"]
+        fields = dict(urllib.parse.parse_qsl(body))
+        if self.path == "/token":
+            self.provider.exchanged.append(fields)
+            self._answer(self.provider.granted.pop(fields["code"], None))
+            return
+        token = fields["token"]
         known = self.provider.active.get(token)
         while known is None and self.provider.stalled.is_set():
             time.sleep(0.05)

@@ -1,0 +1,213 @@
+"""Attacks on the log-in to the team's page at an identity provider: forged and foreign ID tokens, answers that belong to
+another log-in or come twice, and sessions that outlive what they rest on."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, Final
+from urllib import parse
+
+import pytest
+
+from security_tests import identity_provider, recorder
+from security_tests.identity_provider import Provider
+from tests.kit import http_server, patience
+from tests.kit.team_page import PLANS, Person, Team
+from tests.kit.visitor import Answer
+
+pytestmark = pytest.mark.promise("V-05")
+
+CLIENT: Final = "page"
+SETTINGS: Final = """
+writes = "plan"
+[plans]
+store = "{folder}/plans/plans.db"
+[plans.login]
+client_id = "page"
+client_secret_file = "{folder}/secret"
+[auth]
+issuer = "{issuer}"
+audience = ["kubescript-of-these-tests"]
+scopes = ["plans"]
+"""
+LOGIN: Final = "/approvals/login/start"
+CALLBACK: Final = "/approvals/callback"
+
+
+@pytest.fixture(scope="module")
+def provider() -> Iterator[Provider]:
+    with Provider() as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def team(provider: Provider, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Team]:
+    """A server whose people log in at the provider; no cluster is called."""
+    folder = tmp_path_factory.mktemp("logins")
+    (folder / "secret").write_text("client-secret")
+    file = folder / "settings.toml"
+    file.write_text(SETTINGS.format(folder=folder, issuer=provider.url))
+    with recorder.Recorder() as cluster:
+        flags = ("--toolsets", "code", "--kubeconfig", str(cluster.kubeconfig(folder)), "--config", str(file))
+        with http_server.serving(flags) as port:
+            yield Team(f"http://127.0.0.1:{port}", {})
+
+
+@dataclass
+class Attempt:
+    """A log-in that a browser has begun."""
+
+    team: Team
+    provider: Provider
+    person: Person = field(init=False)
+    asked: dict[str, str] = field(init=False)
+    """What the browser was sent to the provider with."""
+
+    def __post_init__(self) -> None:
+        """Begins it."""
+        self.person = Person(self.team)
+        answer = self.person.get(LOGIN)
+        assert answer.status == 303, answer.body
+        address, _, query = answer.headers["location"].partition("?")
+        assert address == f"{self.provider.url}/authorize"
+        self.asked = dict(parse.parse_qsl(query))
+
+    def claims(self, **changed: Any) -> dict[str, Any]:
+        """Those of a good ID token, with some changed."""
+        return self.provider.claims(**{"aud": CLIENT, "nonce": self.asked["nonce"], "typ": "ID", **changed})
+
+    def finish(self, token: str | None = None, scope: str = "openid plans", **changed: str) -> Answer:
+        """Comes back with a code for which the provider gives this ID token, or else a good one."""
+        code = f"code-{time.monotonic_ns()}"
+        token = token if token is not None else self.provider.token(self.claims())
+        self.provider.granted[code] = {"id_token": token, "access_token": "x", "token_type": "Bearer", "scope": scope}
+        query = {"code": code, "state": self.asked["state"], **changed}
+        return self.person.get(f"{CALLBACK}?{parse.urlencode(query)}")
+
+    @property
+    def is_in(self) -> bool:
+        """Whether the browser may open the page now."""
+        return self.person.get(PLANS).status == 200
+
+
+@pytest.fixture
+def attempt(team: Team, provider: Provider) -> Attempt:
+    return Attempt(team, provider)
+
+
+def test_a_person_logs_in_with_a_proof_of_the_browser(attempt: Attempt, provider: Provider, team: Team) -> None:
+    """With PKCE and the client's secret; the page that ends the log-in leads to the plans by itself."""
+    done = attempt.finish()
+    assert done.status == 200 and f"url={PLANS}" in done.body and attempt.is_in
+    sent = provider.exchanged[-1]
+    challenge = base64.urlsafe_b64encode(hashlib.sha256(sent["code_verifier"].encode()).digest()).rstrip(b"=").decode()
+    assert (attempt.asked["code_challenge"], attempt.asked["code_challenge_method"]) == (challenge, "S256")
+    assert sent["redirect_uri"] == attempt.asked["redirect_uri"] == f"{team.url}{CALLBACK}"
+
+
+FORGED: Final[dict[str, dict[str, Any]]] = {
+    "another issuer": {"iss": "https://evil.example"},
+    "another audience": {"aud": "another-client"},
+    "the audience of access tokens": {"aud": identity_provider.AUDIENCE},
+    "several audiences and no authorized party": {"aud": [CLIENT, "another-client"]},
+    "another authorized party": {"azp": "another-client"},
+    "no nonce": {"nonce": None},
+    "another nonce": {"nonce": "x" * 43},
+    "a nonce that is no text": {"nonce": 1},
+    "expired": {"exp": 1},
+    "without an end": {"exp": None},
+    "an access token": {"typ": "Bearer"},
+    "an access token of Cognito": {"token_use": "access"},
+    "without a user": {"sub": None},
+}
+
+
+@pytest.mark.parametrize("changed", FORGED.values(), ids=FORGED)
+def test_an_id_token_that_is_not_for_this_log_in_opens_nothing(attempt: Attempt, changed: dict[str, Any]) -> None:
+    """Although the provider has signed it and gives it for the code."""
+    answer = attempt.finish(attempt.provider.token(attempt.claims(**changed)))
+    assert answer.status == 403 and not attempt.is_in
+
+
+@pytest.mark.parametrize("how", ["none", "None", "public key", "secret", "another key", "no token"])
+def test_an_id_token_that_the_provider_has_not_signed_opens_nothing(attempt: Attempt, how: str) -> None:
+    """No signature, the public key or a public secret as one of HS256, a stranger's key."""
+    claims, provider = attempt.claims(), attempt.provider
+    if how == "another key":
+        token = provider.token(claims, key=provider.stranger)
+    elif how == "no token":
+        token = ""
+    elif how in {"public key", "secret"}:
+        secret = provider.pem if how == "public key" else identity_provider.OCT
+        token = identity_provider.hs256(secret, {"kid": "one" if how == "public key" else "oct"}, claims)
+    else:
+        written = identity_provider.written
+        token = f"{written({'alg': how, 'kid': 'one'}).decode()}.{written(claims).decode()}."
+    assert attempt.finish(token).status == 403 and not attempt.is_in
+
+
+@pytest.mark.parametrize("changed", [{"state": ""}, {"state": "x" * 43}, {"iss": "https://evil.example"}, {"code": ""}])
+def test_an_answer_that_is_not_of_this_log_in_opens_nothing(attempt: Attempt, changed: dict[str, str]) -> None:
+    """Another state, another provider's answer (mix-up), a refusal. No code is spent for it."""
+    before = len(attempt.provider.exchanged)
+    assert attempt.finish(**changed).status == 403 and not attempt.is_in
+    assert len(attempt.provider.exchanged) == before
+
+
+def test_the_answer_of_another_browsers_log_in_opens_nothing(team: Team, provider: Provider) -> None:
+    """Attack: a page of another site sends this browser to the end of its own owner's log-in."""
+    victim, attacker = Attempt(team, provider), Attempt(team, provider)
+    assert victim.finish(state=attacker.asked["state"]).status == 403 and not victim.is_in
+    stranger = Attempt(team, provider)
+    stranger.person.cookies.clear()
+    assert stranger.finish().status == 403 and not stranger.is_in
+    assert attacker.finish().status == 200 and attacker.is_in
+
+
+def test_an_answer_counts_once(attempt: Attempt) -> None:
+    """The browser that has logged in has nothing left with which the answer fits."""
+    assert attempt.finish().status == 200
+    attempt.person.visitor.cookies = {name: value for name, value in attempt.person.cookies.items() if value}
+    assert not any(name.endswith("-login") for name in attempt.person.cookies)
+    assert attempt.finish().status == 403
+    assert attempt.is_in
+
+
+@pytest.mark.parametrize("where", ["//evil.example", "https://evil.example/", "../../mcp", "x/../../.."])
+def test_the_end_of_a_log_in_leads_nowhere_else(attempt: Attempt, where: str) -> None:
+    """Also when the browser's own note of where to go on is another one."""
+    (name,) = attempt.person.cookies
+    secret, _, _ = attempt.person.cookies[name].partition(".")
+    attempt.person.cookies[name] = f"{secret}.{where}"
+    done = attempt.finish()
+    assert done.status == 200 and f'href="{PLANS}"' in done.body and "evil" not in done.body
+
+
+def test_a_log_in_needs_the_scopes_that_a_token_needs(attempt: Attempt, team: Team, provider: Provider) -> None:
+    """What the provider has granted counts, not what was asked for."""
+    assert "plans" in attempt.asked["scope"].split()
+    assert attempt.finish(scope="openid").status == 403 and not attempt.is_in
+    again = Attempt(team, provider)
+    assert again.finish().status == 200 and again.is_in
+
+
+def test_a_session_does_not_outlive_its_id_token(attempt: Attempt) -> None:
+    """It ends with the second that the token names."""
+    until = int(time.time()) + 4
+    attempt.finish(attempt.provider.token(attempt.claims(exp=until)))
+    patience.until(lambda: time.time() >= until)
+    assert attempt.person.get(PLANS).headers["location"] == "/approvals/login"
+
+
+def test_a_clients_token_logs_nobody_in(team: Team, provider: Provider) -> None:
+    """Attack: a client logs in with the access token that it has for its calls, and approves its own plan."""
+    token = provider.token(provider.claims(scope="plans"))
+    person = Person(team)
+    assert person.log_in(token).status == 403 and person.get(PLANS).status == 303
+    headers = {"Authorization": f"Bearer {token}"}
+    assert person.get("/info", **headers).status == 200
+    assert person.get(PLANS, **headers).status == 303

@@ -229,6 +229,33 @@ def test_what_else_a_script_plans_is_no_runbooks(server: Server) -> None:
     assert server.plan_of(reads + call.format("c")).runbook
 
 
+LEAK: Final = "S3cr3t-Zq9wvT7xLpK2"
+LEAKING: Final = {
+    "leak": f'{{"API_PASSWORD": "{LEAK}"}}',
+    "fail": f'raise ValueError("password={LEAK}")',
+    "large": '"a" * 100_000',
+    "endless": "while True:\n    pass",
+}
+
+
+def test_a_runbooks_value_is_masked_and_bounded(server: Server) -> None:
+    """What passes from a runbook to its caller's worker, or in an error, is masked there already: the caller may turn it
+    around. A value larger than an answer is refused, and a runbook has no more time than its script."""
+    header = HEADER.split("# [arguments")[0] + "# ///\n"
+    write(server.folder, {**RUNBOOKS, **{name: header + source for name, source in LEAKING.items()}})
+    turned = server.answer('k8s.runbook("leak")["API_PASSWORD"][::-1]').text
+    assert LEAK[::-1] not in turned and "detcader" in turned
+    failed = server.answer(
+        'try:\n    k8s.runbook("fail")\nexcept Exception as error:\n    text = str(error)[::-1]\ntext'
+    )
+    assert LEAK[::-1] not in failed.text and "ValueError"[::-1] in failed.text
+    server.check_refused('k8s.runbook("large")', "runbook.output")
+    caught = 'try:\n    k8s.runbook("endless")\nexcept Exception:\n    pass\nwhile True:\n    pass'
+    evaluate = server.application.operator.evaluator.evaluate
+    assert "limit.time" in anyio.run(functools.partial(evaluate, caught, 1_000, caller=CALLER, by_caller=True)).text
+    assert server.plan_of('k8s.runbook("note", name="a")').runbook
+
+
 def test_runbooks_are_not_nested_and_share_the_budget(server: Server) -> None:
     """A runbook calls no other; the calls of all runbooks count against the limit of the script."""
     server.check_refused('k8s.runbook("nested", name="a")', "runbook.failed")
@@ -333,6 +360,8 @@ APPROVED: Final[dict[str, dict[str, Any]]] = {
     "scale-elsewhere": {"namespaces": ["team-*"]},
     "scale-other-kind": {"kinds": ["deployments.apps", "statefulsets.apps/scale"]},
     "scale-other-verb": {"verbs": ["create", "update", "delete"]},
+    "scale-other-field": {"fields": ["spec.rep", "metadata"]},
+    "scale-field": {"fields": ["spec.replicas"]},
     "scale-no-bound": {"replicas": None},
     "scale-others": {"users": ["somebody-else"]},
     "scale-group": {"groups": ["operators"]},
@@ -422,12 +451,14 @@ def test_a_plan_within_its_bounds_needs_no_person(team: Team) -> None:
     assert team.replicas() == count
     recorded = trails.records(team.audit, "decision")[-1]
     assert (recorded["channel"], recorded["approver"]) == ("runbook", decision.approver)
+    assert "and applied" in team.ask(f'k8s.runbook("scale-field", count={3 - count})')
 
 
 OUTSIDE: Final = {
     "namespaces": 'k8s.runbook("scale-elsewhere", count=3)',
     "kinds": 'k8s.runbook("scale-other-kind", count=3)',
     "verbs": 'k8s.runbook("scale-other-verb", count=3)',
+    "(fields)": 'k8s.runbook("scale-other-field", count=3)',
     "(replicas)": 'k8s.runbook("scale", count=4)',
     "no bound (replicas)": 'k8s.runbook("scale-no-bound", count=3)',
     "users": 'k8s.runbook("scale-others", count=3)',
@@ -452,6 +483,8 @@ def test_a_plan_outside_a_bound_waits_for_a_person(bound: str, team: Team) -> No
         count = 1 if team.replicas() != 1 else 2
         assert "and applied" in team.ask(f'k8s.runbook("scale-once", count={count})')
     team.check_asked(OUTSIDE[bound], bound)
+    refused = [each for each in trails.records(team.audit, "runbook") if each["code"] != "ok"]
+    assert refused[-1]["code"] == "runbook.bounds" and bound in refused[-1]["text"]
 
 
 @pytest.mark.parametrize("what", BESIDE)

@@ -89,7 +89,7 @@ def _describe(kind: str, record: dict[str, Any]) -> tuple[str, str]:
 def _runbook_outcome(record: dict[str, Any]) -> str:
     """Returns the arguments of a runbook that was run, or the code of one that was not."""
     if record["code"] != "ok":
-        return _join(" ", record["code"], _count_repeats(record))
+        return _join(" ", record["code"], record.get("text", ""), _count_repeats(record))
     return ", ".join(f"{name}={value}" for name, value in record["arguments"].items())
 
 

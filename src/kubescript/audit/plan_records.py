@@ -16,7 +16,7 @@ from kubescript.audit.script_records import TextFilter
 from kubescript.changes import plan
 from kubescript.changes.store import record as plan_record
 
-__all__ = ["describe_application", "describe_decision", "describe_plan"]
+__all__ = ["describe_application", "describe_breach", "describe_decision", "describe_plan"]
 
 _MAX_STEPS: Final = 100
 # A line may have 32 KiB.
@@ -61,6 +61,22 @@ def describe_decision(plan_id: str, decision: plan_record.Decision, text_filter:
         "approves": decision.approves,
         "reason": text_filter(decision.reason),
         "overrides": list(decision.overrides),
+    }
+
+
+def describe_breach(planned: plan.Plan, breach: str, text_filter: TextFilter) -> dict[str, Any]:
+    """Returns the record of a runbook whose plan waits for a person, since it breaks a bound."""
+    used = planned.runbook or plan.Runbook("")
+    return {
+        "type": "runbook",
+        "time": chain.now(),
+        "plan": planned.id,
+        "plan_hash": planned.hash,
+        "name": text_filter(used.name),
+        "sha256": used.sha256,
+        "arguments": {},
+        "code": "runbook.bounds",
+        "text": text_filter(breach),
     }
 
 

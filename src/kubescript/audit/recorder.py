@@ -146,6 +146,12 @@ class Recorder:
         fields = plan_records.describe_decision(planned.id, decision, self.text_filter)
         self.write(fields, final=True, identity=planned.audit)
 
+    def record_breach(self, planned: plan.Plan, breach: str) -> None:
+        """Records that a plan of a runbook is outside the bounds within which it is approved in advance. Raises
+        AuditError."""
+        fields = plan_records.describe_breach(planned, breach, self.text_filter)
+        self.write(fields, final=True, identity=planned.audit)
+
     def record_application(self, ended: plan_record.Record) -> None:
         """Records how a plan's application ended. Raises AuditError."""
         fields = plan_records.describe_application(ended, self.text_filter)

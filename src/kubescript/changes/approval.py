@@ -36,6 +36,10 @@ class Ledger(planner.Audit, Protocol):
     def record_decision(self, planned: plan.Plan, decision: record.Decision) -> None:
         """Records a decision before it takes effect. Raises AuditError."""
 
+    def record_breach(self, planned: plan.Plan, breach: str) -> None:
+        """Records that a plan of a runbook is outside the bounds within which it is approved in advance. Raises
+        AuditError."""
+
     def record_application(self, ended: record.Record) -> None:
         """Records how an application ended. Raises AuditError."""
 
@@ -86,6 +90,11 @@ class Approvals:
         plans = self._plans()
         put_on_record = self._ledger.record_decision if self._ledger is not None else None
         return plans.decide(plan_id, decision, put_on_record, most_a_day=most_a_day)
+
+    def record_breach(self, planned: plan.Plan, breach: str) -> None:
+        """Puts it on record that a runbook's plan waits for a person, and which bound it breaks. Raises AuditError."""
+        if self._ledger is not None:
+            self._ledger.record_breach(planned, breach)
 
     def apply(self, plan_id: str, report: work.Report) -> record.Record:
         """Applies an approved plan, or continues one whose server died. Raises KubescriptError when that is impossible;

@@ -8,6 +8,7 @@ from typing import Final
 
 from kubescript import errors
 from kubescript.changes import attempt, nodes, plan, planned_namespace, pods, replacement, requests
+from kubescript.changes.rules import effects
 from kubescript.kube import kinds, paths
 from kubescript.request import request
 from kubescript.wire import inspection
@@ -223,8 +224,8 @@ def _step(attempt: attempt.Attempt) -> plan.Step:
         rows=changes.rows,
         labels=before.labels,
         findings=attempt.findings,
-        old_replicas=before.replicas,
-        new_replicas=changes.after.replicas if changes.after is not None else None,
+        replicas=changes.after.replicas if changes.after is not None else None,
+        counts=tuple(effects.list_counts(changes)),
         images=before.images,
         new_images=_new_images(changes),
         pods=old_pods,

@@ -92,10 +92,10 @@ class Step(msgspec.Struct, frozen=True):
     """See `inspection.Changes.requested`."""
     labels: dict[str, str] = {}
     """The labels of the object before the request."""
-    old_replicas: int | None = None
-    """How many replicas the object has, or its autoscaler permits, before the request; None if it does not say."""
-    new_replicas: int | None = None
-    """How many it has after the request."""
+    replicas: int | None = None
+    """How many replicas the object has after the request; None if it does not say."""
+    counts: tuple[str, ...] = ()
+    """The numbers of pods that the request sets, as JSON text: of replicas, or the bounds of an autoscaler."""
     images: tuple[str, ...] = ()
     """The images of the object's containers before the request."""
     new_images: tuple[str, ...] = ()

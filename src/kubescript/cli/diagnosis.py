@@ -123,6 +123,9 @@ class Report:
     """The command that adds the server to a client."""
     commands: tuple[tuple[str, bool, str], ...] = ()
     """Toolsets that run command lines, whether these can run here, and a description of each."""
+    runbooks: tuple[tuple[bool, str], ...] = ()
+    """The findings about the folder of runbooks, each with whether it is as it should be; they do not make a server
+    unhealthy."""
 
     @property
     def healthy(self) -> bool:
@@ -163,6 +166,7 @@ class Report:
             "audit": {"ok": can_record, "detail": audit_detail},
             "redaction": {"enabled": self.redaction, "layers": masker},
             "approval": self.approval,
+            "runbooks": [{"ok": is_good, "detail": detail} for is_good, detail in self.runbooks],
             "connect": self.connect,
             "commands": commands,
         }
@@ -187,6 +191,9 @@ class Report:
         for toolset, can_run, detail in self.commands:
             mark = "ok     " if can_run else "FAILED "
             lines.append(f"{mark} {toolset:<13} {sanitizing.printable(detail)}")
+        for is_good, detail in self.runbooks:
+            mark = "ok     " if is_good else "WARNING"
+            lines.append(f"{mark} {'runbooks':<13} {sanitizing.printable(detail)}")
         missing = ", ".join(self.missing)
         lines.append(f"missing: {missing}" if missing else "every layer holds")
         lines += [context.as_text() for context in self.contexts]

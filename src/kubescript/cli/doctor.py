@@ -13,6 +13,7 @@ from kubescript.changes.rules import write_settings
 from kubescript.cli import diagnosis, questions
 from kubescript.cluster import kubeconfig
 from kubescript.commands import examination
+from kubescript.runbooks import examination as runbooks
 from kubescript.toolsets import builtin
 from kubescript_sandbox.host import executor, spawner
 from kubescript_sandbox.wire import protocol
@@ -52,6 +53,7 @@ def examine(
         masker=_masker_layers(settings),
         connect=connect,
         commands=_command_lines(settings),
+        runbooks=runbooks.examine(settings.runbooks),
     )
 
 

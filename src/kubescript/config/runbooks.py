@@ -32,6 +32,9 @@ class PreApproved(section.Section):
     """The resources that it may change: `deployments.apps`. `deployments.apps/scale` is a separate resource."""
     verbs: Annotated[tuple[Literal["create", "update", "patch", "delete"], ...], Field(min_length=1)]
     """What it may do with them."""
+    fields: tuple[str, ...] = ()
+    """The only fields that it may change, with all that is below them: `spec.template.metadata.annotations`. Written as
+    a plan shows them. Default: all."""
     replicas: Annotated[tuple[int, ...], Field(min_length=2, max_length=2)] | None = None
     """The smallest and the largest number of replicas that an object may have afterwards. Default: it changes none."""
     per_day: Annotated[int, Field(ge=1, le=10_000)]

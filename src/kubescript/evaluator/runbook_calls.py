@@ -104,6 +104,9 @@ class RunbookCalls:
         found = self.known.get(used.name)
         used = plan.Runbook(found.name, found.sha256, arguments.read(body, found.header.arguments))
         with self.lock:
+            # Attack: a script is cancelled, and its other calls of runbooks each start a process.
+            if self.operation.cancellation.cancelled:
+                raise errors.LimitExceeded("the script was cancelled", code="cancelled")
             self.begun.append(used.name)
             if len(self.begun) > _MAX_RUNS:
                 raise errors.RunbookError(f"a script runs at most {_MAX_RUNS} runbooks", code="runbook.limit")

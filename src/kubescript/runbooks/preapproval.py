@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from kubescript import config
 from kubescript.auth import access_rules
 from kubescript.changes import plan
+from kubescript.changes.rules import effects
 from kubescript.changes.store import record
 from kubescript.kube import kinds
 
@@ -83,13 +84,21 @@ def _breaches_of(bounds: config.PreApproved, step: plan.Step) -> Iterator[str]:
         yield f"a changed object is none of {_list(bounds.kinds)} (kinds)"
     if not _verbs(step) <= set(bounds.verbs):
         yield f"a change is none of {_list(bounds.verbs)} (verbs)"
+    if bounds.fields and not all(_is_in_fields(row.path, bounds.fields) for row in step.rows if not row.by_server):
+        yield f"a changed field is none of {_list(bounds.fields)} (fields)"
+    yield from _breaches_of_counts(bounds, step)
+
+
+def _breaches_of_counts(bounds: config.PreApproved, step: plan.Step) -> Iterator[str]:
+    """Yields the bound that a change's numbers of pods break. A removal, which leaves none, is a matter of `verbs`."""
     if bounds.replicas is None:
-        # A removal is a matter of `verbs`.
-        if not step.removes and step.new_replicas != step.old_replicas:
+        if step.counts:
             yield "a number of replicas changes, for which there is no bound (replicas)"
         return
     least, most = bounds.replicas
-    if not least <= _replicas(step, least) <= most:
+    # A number that stays as it is counts too: a new template replaces as many pods.
+    is_kept_within = step.replicas is None or least <= step.replicas <= most
+    if not is_kept_within or not all(effects.is_count_within(text, least, most) for text in step.counts):
         yield f"a number of replicas is not between {least} and {most} (replicas)"
 
 
@@ -98,6 +107,11 @@ def _is_in_namespaces(namespace: str, patterns: Sequence[str]) -> bool:
     if not namespace:
         return "" in patterns
     return any(fnmatch.fnmatchcase(namespace, pattern) for pattern in patterns)
+
+
+def _is_in_fields(path: str, fields: Sequence[str]) -> bool:
+    """Says whether a field is one of these, or below one."""
+    return any(path == field or path.startswith((f"{field}.", f"{field}[")) for field in fields)
 
 
 def _kind(step: plan.Step) -> str:
@@ -115,14 +129,6 @@ def _verbs(step: plan.Step) -> set[str]:
     if step.precondition is None:
         return {step.verb, "create"}
     return {step.verb}
-
-
-def _replicas(step: plan.Step, otherwise: int) -> int:
-    """Returns how many replicas an object has after a change; `otherwise` if it has none before and after."""
-    if step.new_replicas is not None:
-        return step.new_replicas
-    # An object that is removed runs no more.
-    return otherwise if step.old_replicas is None else 0
 
 
 def _list(names: Sequence[str]) -> str:

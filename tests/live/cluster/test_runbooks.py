@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from kubescript import config
+from kubescript.runbooks import examination
 from tests.kit import app_objects, commands, paths
 from tests.kit.controlplane.server import ControlPlane
 from tests.kit.controlplane.writer import Writer
@@ -15,6 +17,7 @@ from tests.kit.controlplane.writer import Writer
 EXAMPLE = paths.ROOT / "examples" / "runbooks"
 NAME = "restart-deployment"
 TEAM = "team-runbooks"
+BOUNDS = {"users": ["*"], "namespaces": ["*"], "kinds": ["pods"], "verbs": ["delete"], "per_day": 1}
 
 
 @pytest.fixture
@@ -52,6 +55,21 @@ def test_the_example_restarts_a_deployment(books: Path, scratch: ControlPlane, t
     refused = restart("namespace=kube-system", "name=web")
     assert refused.returncode == 1 and "runbook.arguments" in refused.stderr
     assert "ARGUMENT=VALUE" in restart("web").stderr
+
+
+def test_the_doctor_says_what_is_not_run_and_who_can_change_it(books: Path) -> None:
+    """It warns of a folder that the server's user can write to, of a runbook that was changed after its review, and of an
+    approval in advance of none."""
+    settings = config.Runbooks.model_validate({"folder": books, "approved": {"gone": BOUNDS}})
+    found = examination.examine(settings)
+    assert [each.ok for each in found] == [True, False, False]
+    assert "gone is approved in advance" in found[1].text and "can write to" in found[2].text
+    (books / f"{NAME}.py").write_text("1")
+    assert "not as it was reviewed" in examination.examine(settings)[0].text
+    told = commands.run(
+        "doctor", "--offline", "--config", str(books.parent / "kubescript.toml"), environment=commands.BARE
+    )
+    assert f"WARNING {'runbooks':<13} runbook {NAME} is not as it was reviewed" in told.stdout
 
 
 def test_locking_prints_what_has_changed(books: Path) -> None:

@@ -166,6 +166,7 @@ class Asker:
                 if error.code != _USED_UP:
                     raise
                 breach = error.message
+        await _in_thread(self.approvals.record_breach, planned, breach)
         text = f"{matter.answer.text}\nthis runbook's plan is not approved in advance: {breach}; a person decides"
         answer = replace(matter.answer, text=text.strip())
         return replace(matter, answer=answer), None

@@ -18,7 +18,7 @@ from kubescript.policy import policy
 from kubescript.request import request
 from kubescript.wire import inspection
 
-__all__ = ["Findings", "Notice", "findings"]
+__all__ = ["Findings", "Notice", "findings", "is_count_within", "list_counts"]
 
 _COUNTS: Final = frozenset({"replicas", "minReplicas", "maxReplicas", "parallelism"})
 """The fields with a number of pods, or with the bounds of a HorizontalPodAutoscaler."""
@@ -116,16 +116,21 @@ def _targets(
 
 def _counts(changes: inspection.Changes, rules: writes.Policy) -> Iterator[policy.Decision]:
     least, most = rules.replicas
-    for text in _list_counts(changes):
-        # Attack: a custom resource accepts a number as a string, or as 1e9.
-        is_number = _WHOLE.fullmatch(text) is not None
-        if not is_number or not least <= int(text) <= most:
+    for text in list_counts(changes):
+        if not is_count_within(text, least, most):
             yield _deny("writes.replicas", f"{least} to {most} replicas are permitted", "choose such a whole number")
             return
 
 
-def _list_counts(changes: inspection.Changes) -> Iterator[str]:
-    """Yields the numbers of pods that a change sets."""
+def is_count_within(text: str, least: int, most: int) -> bool:
+    """Says whether one of `list_counts` is a whole number in this range."""
+    # Attack: a custom resource accepts a number as a string, or as 1e9.
+    is_number = _WHOLE.fullmatch(text) is not None
+    return is_number and least <= int(text) <= most
+
+
+def list_counts(changes: inspection.Changes) -> Iterator[str]:
+    """Yields the numbers of pods that a change sets, as JSON text."""
     for row in changes.rows:
         if row.new is not None and _is_count(row.path):
             yield row.new

@@ -57,6 +57,8 @@ class Cluster:
     """Rules that show only their objects' metadata."""
     keys_only: tuple[str, ...] = ()
     """Rules that show only their objects' metadata and keys."""
+    levels: tuple[str, ...] = ()
+    """The levels of rules for writes that the operator has set, and what they do."""
     problem: str = ""
     rules: tuple[rule_checks.Finding, ...] = ()
     """Findings about the rules."""
@@ -100,6 +102,8 @@ class Cluster:
             if rules:
                 names = ", ".join(rules)
                 text += f"; only {part}: {names}"
+        if self.levels:
+            text += f"; levels: {', '.join(self.levels)}"
         return text
 
 

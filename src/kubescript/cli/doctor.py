@@ -90,7 +90,8 @@ def _clusters(settings: config.Settings, *, offline: bool) -> tuple[diagnosis.Cl
 def _cluster(settings: config.Settings, name: str, *, offline: bool) -> diagnosis.Cluster:
     """Returns the cluster that the server would serve under this name."""
     policy = clusters.policy_of(settings)
-    write_settings.read(settings.write_policy)  # raises the error that would end the server
+    # This raises the error that would end the server.
+    rules = write_settings.read(settings.write_policy, settings.mode, settings.approval)
     source, problem = _source(settings)
     all_rules = (*policy.defaults, *policy.rules)
     needs_no_answer = bool(problem) or settings.snapshot is not None
@@ -106,6 +107,7 @@ def _cluster(settings: config.Settings, name: str, *, offline: bool) -> diagnosi
         denied=tuple(rule.id for rule in all_rules if rule.serve == "nothing"),
         metadata_only=tuple(rule.id for rule in all_rules if rule.serve == "metadata"),
         keys_only=tuple(dict.fromkeys(rule.id for rule in all_rules if rule.serve == "keys")),
+        levels=write_settings.describe_levels(rules) if settings.mode != "off" else (),
         problem=problem,
         rules=tuple(clusters.check_rules(settings, name)),
         # Rules of the operator that name a kind are confirmed by discovery, even offline.

@@ -82,7 +82,7 @@ def _cases(file: Path, judges: dict[str, policy_cases.Judge]) -> bool:
         result = policy_cases.judge_case(case, judges)
         _print(result)
         if result.unjudged:
-            _say(f"         {result.unjudged}: what it would change was not judged")
+            _say(f"         {result.unjudged}")
         if not result.meets(case):
             failed += 1
             expected = filter(None, (case.expect, case.rule))
@@ -135,7 +135,7 @@ def _print(result: policy_cases.Result, count: int = 1) -> None:
         line += f": {result.reason}"
     _say(line)
     for notice in result.notices:
-        _say(f"         {notice.rule} tells the approver: {notice.message}")
+        _say(f"         {notice.level} {notice.rule} tells the approver: {notice.message}")
 
 
 def _say(line: str) -> None:

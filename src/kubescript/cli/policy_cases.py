@@ -100,7 +100,7 @@ class Result:
     """Why it is denied, or which part of the objects is served."""
     notices: tuple[effects.Notice, ...] = ()
     unjudged: str = ""
-    """The reason why its changes were not judged."""
+    """What was not judged, and why."""
 
     def meets(self, case: Case) -> bool:
         """Says whether the verdict, and the rule that decided, match the case."""
@@ -150,13 +150,16 @@ def judge_case(case: Case, judges: Mapping[str, Judge]) -> Result:
         after = case.request.body
     missing = _missing(call, case.before, after)
     if missing:
-        return replace(first, unjudged=missing)
+        return replace(first, unjudged=f"{missing}: what it would change was not judged")
     before = _encode(case.before)
     changes = judge.compare(call, before, _encode(after), lambda _: None)
     found = effects.findings(call, changes, judge.writes)
     if found.denials:
         return _deny(call, found.denials[0], found.notices)
-    return replace(first, notices=found.notices)
+    unjudged = ""
+    if changes.binds:
+        unjudged = "the Role that it binds is not read here: where that leads was not judged"
+    return replace(first, notices=found.notices, unjudged=unjudged)
 
 
 def judge_record(record: Mapping[str, Any], judges: Mapping[str, Judge]) -> Result | None:

@@ -97,7 +97,7 @@ def test_each_case_is_judged_and_its_rule_is_named(settings: Path, tmp_path: Pat
     lines = done.stdout.splitlines()
     assert "allow    list pods in namespace shop" in lines
     assert "plan     patch deployments.apps web in namespace shop" in lines
-    assert "         writes.expressions.owner tells the approver: nobody owns it" in lines
+    assert "         warning writes.expressions.owner tells the approver: nobody owns it" in lines
     assert any(
         line.startswith("deny     update deployments.apps web in namespace shop: writes.expressions.few: five replicas")
         for line in lines
@@ -122,6 +122,28 @@ def test_a_case_without_its_object_says_what_was_not_judged(settings: Path, tmp_
     assert done.returncode == 0
     assert "no `before`: what it would change was not judged" in done.stdout
     assert "no `after`" in judged(tmp_path, text + "  before: {metadata: {}}\n", "--config", str(settings)).stdout
+
+
+LEVELS = """
+- request: {method: POST, path: /apis/rbac.authorization.k8s.io/v1/namespaces/shop/rolebindings, body: {metadata: {name: a},
+    roleRef: {kind: Role, name: reader}, subjects: [{kind: User, name: jane}]}}
+  expect: EXPECTED
+  rule: writes.roles
+- request: {method: POST, path: /apis/rbac.authorization.k8s.io/v1/namespaces/shop/roles, body: {metadata: {name: a},
+    rules: [{apiGroups: [""], resources: [secrets], verbs: [get]}]}}
+  expect: deny
+"""
+
+
+def test_the_level_of_a_finding_is_told_where_a_person_reads_it(tmp_path: Path) -> None:
+    """And the rules of a Role that only the cluster has are not judged. Elsewhere the same rule refuses."""
+    file = tmp_path / "k.toml"
+    file.write_text('writes = "plan"')
+    done = judged(tmp_path, LEVELS.replace("EXPECTED", "plan"), "--config", str(file))
+    assert done.returncode == 0 and "         critical writes.roles tells the approver: changes the" in done.stdout
+    assert "the Role that it binds is not read here" in done.stdout and "writes.escalation" in done.stdout
+    file.write_text('writes = "plan"\napproval = "argument"\nwrite_policy.levels = { "writes.roles" = "warn" }')
+    assert judged(tmp_path, LEVELS.replace("EXPECTED", "deny"), "--config", str(file)).returncode == 0
 
 
 def test_a_server_that_only_reads_refuses_every_write(tmp_path: Path) -> None:

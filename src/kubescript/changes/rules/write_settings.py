@@ -14,7 +14,7 @@ from kubescript.changes.rules import table, writes
 from kubescript.kube import images, kinds, selectors
 from kubescript.wire import inspection
 
-__all__ = ["approvals", "digest", "expressions", "read"]
+__all__ = ["approvals", "describe_levels", "digest", "expressions", "read"]
 
 _NAMESPACE: Final = re.compile(r"[a-z0-9*?-]{0,63}")
 _RESOURCE: Final = re.compile(r"[a-z0-9-]+(?:\.(?P<group>[a-z0-9.-]+))?(?:/[a-z]+)?")
@@ -56,6 +56,19 @@ def read(given: config.WritePolicy, mode: str = "plan", approval: str = "person"
         given.per_minute,
         tuple(asked),
     )
+
+
+def describe_levels(rules: writes.Policy) -> tuple[str, ...]:
+    """Returns the levels that the operator has set, in the order of the rules: `writes.nodes allow`."""
+    described = []
+    for rule in table.RULES:
+        given = rules.levels.get(rule.id)
+        if given is None:
+            continue
+        level = rules.level(rule)
+        told = "" if level == given else f" ({given} needs a person who reads it)"
+        described.append(f"{rule.id} {level}{told}")
+    return tuple(described)
 
 
 def approvals(given: config.WritePolicy, namespaces: Iterable[str]) -> int:

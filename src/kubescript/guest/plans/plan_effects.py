@@ -48,7 +48,7 @@ def plan_effects(k8s: client.K8s, changes: Sequence[Json]) -> list[Json]:
         for namespace, pairs in by_namespace.items():
             removals.report(k8s, served, namespace, pairs)
     for change, one in zip(changes, reports, strict=True):
-        if change["taints"]:
+        if change.get("taints"):
             evictions.report(k8s, change["name"], change["taints"], one)
     workloads.report(k8s, changes, reports)
     return [one.answer() for one in reports]

@@ -245,9 +245,19 @@ def test_each_risk_has_a_rule_that_refuses_it_until_it_is_lifted() -> None:
     assert found(PATCH, inspection.Changes(facts(), facts(), risks=("moonlight",))) == ["writes.risks"]
 
 
+def test_doctor_is_told_what_the_levels_that_are_set_do() -> None:
+    """A level that no person can follow refuses, and that is said."""
+    given = {"levels": {"writes.roles": "warn", "writes.nodes": "allow"}}
+    assert write_settings.describe_levels(rules("plan", **given)) == ("writes.roles warn", "writes.nodes allow")
+    told = ("writes.roles refuse (warn needs a person who reads it)", "writes.nodes allow")
+    assert write_settings.describe_levels(rules("direct", **given)) == told
+    assert write_settings.describe_levels(rules("plan")) == ()
+
+
 OWN = [
     {"id": "few", "expression": "true", "resources": ["deployments.apps"]},
     {"id": "owner", "expression": "true", "action": "warn"},
+    {"id": "read", "expression": "true", "action": "critical"},
     {"id": "kept", "expression": "true", "operations": ["DELETE"]},
 ]
 
@@ -259,9 +269,18 @@ def objected(*ids: str, before: bool = True, after: bool = True) -> inspection.C
 
 def test_an_operator_s_rule_refuses_or_warns_as_its_action_says() -> None:
     """What warns is told to the approver, and nothing is refused."""
-    judged = effects.findings(PATCH, objected("few", "owner"), rules(expressions=OWN))
-    assert [(denial.rule, denial.reason) for denial in judged.denials] == [("writes.expressions.few", "few!")]
-    assert judged.notices == (effects.Notice("writes.expressions.owner", "owner!"),)
+    for mode in ("plan", "direct"):
+        judged = effects.findings(PATCH, objected("few", "owner"), rules(mode, expressions=OWN))
+        assert [(denial.rule, denial.reason) for denial in judged.denials] == [("writes.expressions.few", "few!")]
+        assert judged.notices == (effects.Notice("writes.expressions.owner", "owner!"),)
+
+
+def test_an_operator_s_critical_rule_refuses_where_no_person_overrides_it() -> None:
+    """A person who does gives a reason."""
+    critical = effects.Notice("writes.expressions.read", "read!", "critical")
+    judged = effects.findings(PATCH, objected("read"), rules("plan", expressions=OWN))
+    assert judged.notices == (critical,) and not judged.denials
+    assert found(PATCH, objected("read"), expressions=OWN) == ["writes.expressions.read"]
 
 
 def test_an_operator_s_rule_holds_for_its_resources_and_operations() -> None:

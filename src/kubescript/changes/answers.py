@@ -97,14 +97,18 @@ def rename(response: types.Response, name: str, real_name: str) -> types.Respons
 
 def move(response: types.Response, name: str, namespace: str, real_namespace: str) -> types.Response:
     """Returns an answer with the object of this name, which stands in for its own, as if it were in its real namespace.
-    Raises ClusterError if the answer does not have the two together."""
+    Raises PlanError if the answer does not have the two together."""
     # API servers write an object's name and its namespace one after the other, and nothing else of this object has this
     # name and a namespace.
     start = f'"name":"{name}","namespace":'
     shown = f'{start}"{namespace}"'.encode()
     content = read_whole(response)
     if content.count(shown) != 1:
-        raise errors.ClusterError("the API server's answer does not tell the object's namespace", code="cluster.broken")
+        raise errors.PlanError(
+            f"this cannot be shown as it would be in its namespace: the API server's answer from namespace {namespace} "
+            "has not the usual form; create the namespace in one script, and this in the next",
+            code="plan.untried",
+        )
     return hold(response, content.replace(shown, f'{start}"{real_namespace}"'.encode()))
 
 

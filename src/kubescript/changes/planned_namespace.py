@@ -52,10 +52,9 @@ def explain(steps: Sequence[plan.Step], step: plan.Step) -> plan.Step:
             return step
     message = (
         "the namespace is not there yet, so this, and what else the plan makes in it, was tried in namespace "
-        f"{STAND_IN}: what belongs to the new one alone is untried (quotas, limit ranges, pod security, rights, "
-        f"service accounts, webhooks, policies), and what {STAND_IN} has of these has answered instead. Each object is "
-        "tried in the new namespace right before it is made; if it is refused there, or becomes something else, the "
-        "plan stops, and the namespace stays with what was made"
+        f"{STAND_IN}. Untried are the new one's quotas, limit ranges, pod security, rights, service accounts, webhooks "
+        f"and policies; those of {STAND_IN} have answered instead. If an object is refused in the new one, or becomes "
+        "something else there, the plan stops, and the namespace stays with what was made"
     )
     finding = plan.Finding(_RULE, "warning", message)
     return msgspec.structs.replace(step, findings=(*step.findings, finding))

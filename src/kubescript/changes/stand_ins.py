@@ -31,8 +31,8 @@ class StandIn:
         return requests.move(renamed, self.namespace) if self.namespace else renamed
 
     def restore(self, answer: types.Response, call: request.Request) -> types.Response:
-        """Returns the answer to a call that was moved here as if its object were at its own place. Raises
-        ClusterError."""
+        """Returns the answer to a call that was moved here as if its object were at its own place. Raises PlanError,
+        and ClusterError if the answer cannot be read."""
         if self.namespace and answer.status < 300:
             answer = answers.move(answer, self.name, self.namespace, call.namespace)
         return answers.rename(answer, self.name, requests.name(call))

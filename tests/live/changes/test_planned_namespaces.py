@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final
@@ -11,11 +12,13 @@ import pytest
 from kubernetes import client
 
 from kubescript.changes import planned_namespace
-from tests.kit import planned
+from tests.kit import app_objects, planned
 from tests.kit.controlplane import official_client
 from tests.kit.controlplane.server import ControlPlane
+from tests.kit.controlplane.writer import Object, Writer
 
 TEAM: Final = f"team-{secrets.token_hex(3)}"
+GROUP: Final = f"{TEAM}.dev"
 MAKE: Final = f"k8s.coreV1().create_namespace({{'metadata': {{'name': '{TEAM}', 'labels': {{'team': 'a'}}}}}})\n"
 CONTAINERS: Final = [{"name": "web", "image": "web:1", "ports": [{"containerPort": 80}]}]
 DEPLOYMENT: Final[dict[str, Any]] = {
@@ -47,10 +50,19 @@ class Place:
 
 
 @pytest.fixture(scope="module")
-def place(scratch: ControlPlane, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
+def place(scratch: ControlPlane, namespace: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
+    writer = Writer(scratch.kubeconfig)
+    for each in (app_objects.definition(GROUP), pool(namespace)):  # it waits until the kind is served
+        writer.create(each)
     folder = tmp_path_factory.mktemp("plans")
     with planned.opened(scratch.kubeconfig, folder, TEAM) as plans:
         yield Place(plans, official_client.connect(scratch.kubeconfig))
+
+
+def pool(namespace: str) -> Object:
+    """An object of a custom resource."""
+    metadata = {"name": "pool", "namespace": namespace}
+    return {"apiVersion": f"{GROUP}/v1", "kind": "Pool", "metadata": metadata, "spec": {"size": 1}}
 
 
 def test_a_namespace_and_what_goes_into_it_are_one_plan(place: Place) -> None:
@@ -80,6 +92,44 @@ def test_a_namespace_and_what_goes_into_it_are_one_plan(place: Place) -> None:
     undone = place.plans.undo(ended)
     assert [step.what for step in undone.steps][-1] == f"delete namespaces {TEAM}"
     assert place.plans.apply(undone).state == "applied"
+
+
+def test_rights_and_custom_resources_go_into_it_by_apply(place: Place) -> None:
+    """As a team gets its namespace: with a Role, a RoleBinding of that, and objects of a custom resource."""
+    name = f"{TEAM}-rights"
+    rules = [{"apiGroups": [""], "resources": ["pods"], "verbs": ["get", "list"]}]
+    group = {"apiGroup": "rbac.authorization.k8s.io", "kind": "Group", "name": TEAM}
+    role = {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "reads"}
+    rights = {"apiVersion": "rbac.authorization.k8s.io/v1", "metadata": {"name": "reads", "namespace": name}}
+    objects = [
+        {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}},
+        {**rights, "kind": "Role", "rules": rules},
+        {**rights, "kind": "RoleBinding", "subjects": [group], "roleRef": role},
+        pool(name),
+    ]
+    shown = place.plans.of(f"[each.metadata.namespace for each in k8s.apply({objects!r})]")
+    assert [step.namespace for step in shown.steps] == [name] * 4
+    assert {row.path: row.new for row in shown.steps[3].rows}["metadata.namespace"] == f'"{name}"'
+    ended = place.plans.apply(shown)
+    assert (ended.state, ended.text) == ("applied", "4 of 4 changes were made")
+    bound: Any = client.RbacAuthorizationV1Api(place.api)
+    assert bound.read_namespaced_role_binding("reads", name).role_ref.name == "reads"
+
+
+def test_what_a_new_namespace_refuses_at_first_is_tried_again(place: Place) -> None:
+    """Controllers make its service account and rights a moment later; here, somebody takes the label away that refuses
+    the pod."""
+    name = f"{TEAM}-soon"
+    label = "pod-security.kubernetes.io/enforce"
+    made = place.plans.of(
+        f"core = k8s.coreV1()\ncore.create_namespace({{'metadata': {{'name': '{name}', 'labels': {{{label!r}: 'restricted'}}}}}})\n"
+        f"core.create_namespaced_pod('{name}', {POD!r})\n1"
+    )
+    labels = {"metadata": {"labels": {label: None}}}
+    relabeling = threading.Timer(1, place.core.patch_namespace, [name, labels])
+    ended = place.plans.apply(made, lambda done: relabeling.start() if done == 1 else None)
+    relabeling.join()
+    assert (ended.state, ended.text) == ("applied", "2 of 2 changes were made")
 
 
 def test_what_only_the_new_namespace_changes_stops_the_plan(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:

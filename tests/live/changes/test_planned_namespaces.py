@@ -132,6 +132,22 @@ def test_what_a_new_namespace_refuses_at_first_is_tried_again(place: Place) -> N
     assert (ended.state, ended.text) == ("applied", "2 of 2 changes were made")
 
 
+def test_a_plan_whose_server_has_died_goes_on_in_the_namespace_that_it_has_made(place: Place) -> None:
+    """The dead server has noted that it sends the namespace: it is there, or it is not."""
+    for name in (f"{TEAM}-there", f"{TEAM}-not"):
+        metadata = {"name": name}
+        shown = place.plans.of(
+            f"core = k8s.coreV1()\ncore.create_namespace({{'metadata': {metadata!r}}})\n"
+            f"core.create_namespaced_config_map('{name}', {{'metadata': {{'name': 'a'}}}})\n1"
+        )
+        place.plans.begin(shown, 0)
+        if name.endswith("there"):
+            place.core.create_namespace({"metadata": metadata}, field_manager=shown.manager)
+        ended = place.plans.resume(shown)
+        assert (ended.state, ended.text) == ("applied", "2 of 2 changes were made"), ended.text
+        assert place.core.read_namespaced_config_map("a", name).metadata.uid == ended.steps[1].uid
+
+
 def test_what_only_the_new_namespace_changes_stops_the_plan(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     """A range of limits, which the plan makes too, gives the pod other values; the namespace's label refuses the pod."""
     monkeypatch.setattr(planned_namespace, "_SETTLE_S", 0.3)
@@ -164,6 +180,10 @@ def test_what_cannot_be_tried_ahead_is_refused(place: Place) -> None:
     assert answer.is_error and "was tried in namespace default" in answer.text, answer.text
     assert "Wrong_1" in answer.text and "create the namespace in one script" in answer.text, answer.text
     right = wrong.replace("Wrong_1", "a")
+    answer = place.plans.answer(make + right.replace("'a'", "'a', 'namespace': 'default'"))
+    assert answer.is_error and "must be the namespace of the request" in answer.text, answer.text
+    answer = place.plans.answer(make + right.replace("'a'", "'a', 'generateName': 'a-'"))
+    assert answer.is_error and "has not the usual form" in answer.text, answer.text
     patch = f"core.patch_namespaced_config_map('a', '{TEAM}-x', {{'data': {{'a': '1'}}}})"
     answer = place.plans.answer(f"{make}{right}\n{patch}")
     assert answer.is_error and "so far only the plan has this object" in answer.text, answer.text

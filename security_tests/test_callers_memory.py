@@ -18,11 +18,10 @@ import httpx2
 import pytest
 from mcp.shared.exceptions import MCPError
 
-from kubescript import config, errors, types
+from kubescript import config, errors
 from kubescript.changes import plan, recovery
 from kubescript.changes.ask import remembered
-from kubescript.changes.store import store
-from kubescript.transports import retained
+from kubescript.changes.store import questions, store
 from tests.kit import callers, clients, patience, stored_plans, trails
 from tests.kit.controlplane import logged
 
@@ -374,18 +373,21 @@ def test_plans_that_have_ended_fill_no_disk(tmp_path: Path, monkeypatch: pytest.
 
 
 @pytest.mark.promise("H-08")
-def test_answers_and_sessions_that_wait_for_a_person_are_bounded() -> None:
-    """Those of calls that have ended with a question: the oldest goes, and what is taken is counted no more."""
-    budget = retained.Budget(8 * MIB)
+def test_answers_and_sessions_that_wait_for_a_person_are_bounded(tmp_path: Path) -> None:
+    """Those of calls that have ended with a question: a person's oldest go from the store, and nobody else's."""
+    kept = store.Store(str(tmp_path / "state" / "plans.db"))
+    question, expires = questions.Question("p-1", "", "", "", is_link=False), time.time() + 900
+    of_bob = kept.questions.keep(question, "bob", b"his", expires)
+    for answer, count in ((LONG.encode(), 22), (b"short", 65)):
+        tokens = [kept.questions.keep(question, "mallory", answer, expires) for _ in range(count)]
+        with pytest.raises(errors.PlanError, match="no such question"):
+            kept.questions.find(tokens[0])
+        assert kept.questions.find(tokens[-1])[1] == answer
+    assert kept.questions.find(of_bob) == (question, b"his")
+    kept.close()
     waiting = remembered.Remembered()
     for number in range(MANY):
-        waiting.keep(f"plan-{number}", types.Answer(LONG), budget)
-        assert budget.held <= 8 * MIB
         waiting.wait(f"session-{number}")
-    assert waiting.take("plan-0") is None
-    for number in range(MANY):
-        waiting.take(f"plan-{number}")
-    assert budget.held == 0
     for number in range(20 * MANY):
         waiting.wait(f"another-{number}")
     assert not waiting.is_waiting("session-0")

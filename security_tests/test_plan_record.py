@@ -21,7 +21,7 @@ from kubescript import app, errors, types
 from kubescript import config as settings
 from kubescript.audit import chain, log, recorder, rotation
 from kubescript.auth import user
-from kubescript.changes import plan, planning, recovery
+from kubescript.changes import authors, plan, planning, recovery
 from kubescript.changes.store import record
 from kubescript.changes.writer import WritableAccess
 from tests.kit import commands, fork_servers, trails
@@ -43,7 +43,7 @@ class Server:
     core: Any
     opened: list[recorder.Recorder] = field(default_factory=list)
 
-    def sharing(self, audit: recorder.Recorder | None, caller: user.User | None = None) -> planning.Planning:
+    def sharing(self, audit: recorder.Recorder | None, caller: plan.Identity | None = None) -> planning.Planning:
         """The part for plans of a server with this record, for one of several callers."""
         chosen = self.application.settings
         access = self.application.operator.contexts.default
@@ -207,7 +207,9 @@ def test_an_answer_that_does_not_count_is_not_on_record(server: Server) -> None:
 def test_a_caller_is_not_on_record_for_requests_of_another_one_s_plan(server: Server) -> None:
     """The server of whoever connects first goes on with everybody's plans, and sends them as itself."""
     made = server.abandoned("somebody-s")
-    server.sharing(server.application.audit, user.User("bob")).approvals.recover()
+    server.sharing(
+        server.application.audit, authors.identify(user.User("bob"), server.application.settings)
+    ).approvals.recover()
     assert server.own.approvals.get(made.plan.id).state == "applied"
     (sent,) = [
         each

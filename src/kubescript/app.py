@@ -11,13 +11,14 @@ import contextlib
 import logging
 import threading
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Final
 
 import kubescript
 from kubescript import concurrency, config, errors, logs, programs, redaction, tenant
 from kubescript.audit import recorder
-from kubescript.changes import recovery
+from kubescript.changes import authors, recovery
 from kubescript.changes.rules import write_settings
 from kubescript.commands import processes
 from kubescript.request import request
@@ -27,7 +28,7 @@ from kubescript_sandbox.host import cancellation, executor, spawner
 
 if TYPE_CHECKING:
     from kubescript.auth import authenticator, user
-    from kubescript.changes import planning
+    from kubescript.changes import approval, plan, planning
     from kubescript.server import served
     from kubescript.telemetry import otlp, prometheus
     from kubescript.transports import backend
@@ -78,6 +79,7 @@ class Application:
             places=concurrency.Places(sandbox.max_scripts, sandbox.max_queue, shared=settings.knows_callers),
             processes=processes.Processes(settings),
             keeper=self._open_keeper,
+            authors=self._open_author,
             warm_up=self._warm_up,
             flags=flags,
         )
@@ -213,8 +215,22 @@ class Application:
         """Returns a caller's tenant at an endpoint, with the caller's settings, on the cluster that this operator has
         chosen. Raises ConfigError."""
         assert isinstance(operator, tenant.Tenant)
-        pinned = _pin_context(settings, operator)
-        return tenant.Tenant(pinned, self._shared, caller, route)
+        return _make_tenant(self._shared, caller, settings, operator, route)
+
+    @contextlib.contextmanager
+    def _open_author(self, author: plan.Identity) -> Iterator[approval.Approvals]:
+        """Yields the approvals of an author's own tenant under the settings in force. Raises PlanError (plan.author)
+        when the author may not plan any more, and KubescriptError."""
+        operator = self.operator
+        caller, settings = authors.find_rights(author, operator.settings)
+        # The caller's present tenant may have older settings: it finishes its calls under those.
+        own = _make_tenant(replace(self._shared, authors=None), caller, settings, operator)
+        try:
+            if own.planning is None:
+                raise authors.lose_rights(author, "the author may not plan changes of any cluster")
+            yield own.planning.approvals
+        finally:
+            own.close()
 
     def start(self) -> None:
         """Requests the first worker and the first maskers without waiting for them. Raises WorkerError and
@@ -301,6 +317,18 @@ def opened(
         yield application
     finally:
         application.close()
+
+
+def _make_tenant(
+    shared: tenant.Shared,
+    caller: user.User | None,
+    settings: config.Settings,
+    operator: tenant.Tenant,
+    route: str = "",
+) -> tenant.Tenant:
+    pinned = _pin_context(settings, operator)
+    author = authors.identify(caller, operator.settings) if caller is not None else None
+    return tenant.Tenant(pinned, shared, caller, route, author)
 
 
 def _pin_context(settings: config.Settings, operator: tenant.Tenant) -> config.Settings:

@@ -91,7 +91,7 @@ cluster.
 class PlanError(KubescriptError):
     """A plan cannot be made, approved or applied. Codes: `plan.unknown`, `.expired`, `.decided`, `.changed`,
     `.session`, `.policy`, `.script`, `.approver`, `.override`, `.store`, `.too_large`, `.nobody`,
-    `.no_dry_run`, `.unreadable`, `.overlap`, `.audit`, `.runbook`, `.failed`.
+    `.no_dry_run`, `.unreadable`, `.overlap`, `.audit`, `.author`, `.runbook`, `.failed`.
     """
 
     default_code = "plan.failed"

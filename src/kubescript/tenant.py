@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from kubescript import types
     from kubescript.auth import user
-    from kubescript.changes import planning, recovery
+    from kubescript.changes import approval, plan, planning, recovery
     from kubescript.changes.ask import elicitation
     from kubescript.changes.store import record
     from kubescript.commands import api_servers
@@ -60,6 +60,8 @@ class Shared:
     """Returns the keeper of plans."""
     warm_up: Callable[[], None]
     """Does the work that the first script would otherwise wait for."""
+    authors: approval.Authors | None
+    """Finds who applies the plans of authenticated callers; None for those who do."""
     flags: str = ""
     """The flags with which a command finds this server's plans, preceded by a space."""
     observers: list[evaluation.Observer] = field(default_factory=list)
@@ -75,12 +77,14 @@ class Tenant:
         shared: Shared,
         caller: user.User | None = None,
         route: str = "",
+        author: plan.Identity | None = None,
     ) -> None:
-        """`settings` are this caller's; `caller` is None where callers are not authenticated. `route` is the
-        endpoint."""
+        """`settings` are this caller's; `caller` is None where callers are not authenticated, and `author` is the
+        caller as plans name it. `route` is the endpoint."""
         self.settings = settings
         self._shared = shared
         self._caller = caller
+        self._author = author
         self._route = route
         engine = shared.redaction
         if caller is not None:
@@ -106,7 +110,7 @@ class Tenant:
             return self.evaluator.run_aside(script, operation)
 
         return planning.Planning(
-            self.settings, accesses, shared.audit, shared.keeper(), run, self._caller, shared.flags
+            self.settings, accesses, shared.audit, shared.keeper(), run, self._author, shared.flags, shared.authors
         )
 
     @functools.cached_property
@@ -199,8 +203,8 @@ class Tenant:
             has_page=self.planning.has_page,
             ask_s=self.settings.plans.ask_s,
             flags=self._shared.flags,
-            user=self._caller.label if self._caller is not None else "",
-            as_author=self._caller is not None and self.settings.acts_as != "server",
+            caller=self._caller,
+            brings_token=self._caller is not None and self.settings.acts_as == "caller",
             by_argument=self.settings.approval == "argument",
             in_advance=self._in_advance(),
         )
@@ -235,8 +239,8 @@ class Tenant:
         self._shared.warm_up()
 
     def recover(self) -> None:
-        """Resumes this caller's plans whose server died."""
-        if self.planning is not None:
+        """Resumes plans whose server died. The operator's tenant does so, for all callers."""
+        if self.planning is not None and self._caller is None:
             self.planning.recover()
 
     def close(self) -> None:

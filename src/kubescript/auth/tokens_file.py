@@ -15,7 +15,7 @@ from typing import Final
 from kubescript import errors
 from kubescript.auth import user
 
-__all__ = ["TokensFile", "check"]
+__all__ = ["TokensFile", "check", "names"]
 
 log = logging.getLogger(__name__)
 
@@ -70,6 +70,11 @@ class TokensFile:
 def check(path: Path) -> None:
     """Raises ConfigError for an unusable file."""
     _read(path)
+
+
+def names(path: Path, known: user.User) -> bool:
+    """Says whether the file has a token for this user with the same groups. Raises ConfigError for an unusable file."""
+    return known in _read(path).values()
 
 
 def _read(path: Path) -> dict[str, user.User]:

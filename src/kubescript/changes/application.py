@@ -45,14 +45,14 @@ class Applier:
         plans: store.Store,
         targets: Mapping[str, Target],
         is_closing: Callable[[], bool] = bool,
-        acts_for: str | None = None,
+        person: str | None = None,
     ) -> None:
         """`targets` has the clusters by their names in plans; `is_closing` says whether the server is ending. With
-        `acts_for`, only that author's plans are applied, since requests are sent as that author."""
+        `person`, only that person's plans are applied, since requests are sent as that person."""
         self._plans = plans
         self._targets = targets
         self._is_closing = is_closing
-        self._acts_for = acts_for
+        self._person = person
 
     def apply(
         self,
@@ -75,11 +75,8 @@ class Applier:
         _check_cluster(target, found.plan, own)
         if found.state != "applying":
             _check_policy(target, found.plan)
-        # The name is for this claim alone: the same server may take over from one of its own stalled threads.
-        owner = f"{socket.gethostname()}:{os.getpid()}:{uuid.uuid4().hex[:8]}"
-        taken = self._plans.claim(plan_id, owner, work.LEASE_S)
-        again = reassessment.Reassessment(taken.plan, target.assessor, own)
-        reached = progress.Progress(self._plans, owner, taken)
+        reached = self._claim(plan_id)
+        again = reassessment.Reassessment(found.plan, target.assessor, own)
         begun = work.Work(reached, own, again)
         try:
             begun.find_out(target.writer)
@@ -95,6 +92,17 @@ class Applier:
             return reached.end("stopped", f"{error.code}: {error.message}; {reached.story()}", on_end)
         return reached.end("applied", reached.story(), on_end)
 
+    def refuse(self, plan_id: str, why: errors.PlanError, on_end: progress.End) -> record.Record:
+        """Ends a plan that may not be applied, or not any further. Raises PlanError if another server has it."""
+        reached = self._claim(plan_id)
+        return reached.end("stopped", f"{why.code}: {why.message}; {reached.story()}", on_end)
+
+    def _claim(self, plan_id: str) -> progress.Progress:
+        # The name is for this claim alone: the same server may take over from one of its own stalled threads.
+        owner = f"{socket.gethostname()}:{os.getpid()}:{uuid.uuid4().hex[:8]}"
+        taken = self._plans.claim(plan_id, owner, work.LEASE_S)
+        return progress.Progress(self._plans, owner, taken)
+
     def check(self, approved: plan.Plan) -> Target:
         """Returns the plan's cluster. Raises PlanError when this server does not serve it, or its settings for writes
         have changed."""
@@ -107,10 +115,11 @@ class Applier:
         target = self._targets.get(approved.context)
         if target is None:
             raise errors.PlanError(f"this server takes no plans for cluster {approved.context!r}", code="plan.policy")
-        is_own = self._acts_for is None or approved.author.user == self._acts_for
+        # Attack: a user of another issuer has the author's name.
+        is_own = self._person is None or approved.author.person == self._person
         if not is_own:
             raise errors.PlanError(
-                "this plan is applied as its author, so only the author's own client can approve it", code="plan.policy"
+                "this plan is applied as its author, and requests are sent as somebody else here", code="plan.policy"
             )
         return target
 

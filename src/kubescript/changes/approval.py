@@ -3,9 +3,11 @@ unrecorded."""
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import shlex
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Final, Protocol
 
 from kubescript import errors
@@ -14,9 +16,9 @@ from kubescript.changes import application, plan, planner, progress, work
 from kubescript.changes.store import record
 
 if TYPE_CHECKING:
-    from kubescript.changes.store import store
+    from kubescript.changes.store import questions, store
 
-__all__ = ["Approvals", "Ledger"]
+__all__ = ["Approvals", "Authors", "Ledger"]
 
 log = logging.getLogger(__name__)
 
@@ -47,8 +49,13 @@ class Ledger(planner.Audit, Protocol):
         """Returns the journal of the calls for a plan, with the user who makes them, if that is known."""
 
 
+Authors = Callable[[plan.Identity], contextlib.AbstractContextManager["Approvals"]]
+"""A function that yields an author's own approvals, under the settings in force. It raises PlanError (plan.author) when
+the author may not plan any more, and KubescriptError."""
+
+
 class Approvals:
-    """The decisions on the plans of one server. Safe for use from many threads."""
+    """The decisions on the plans of one server, or on one caller's. Safe for use from many threads."""
 
     def __init__(
         self,
@@ -56,12 +63,18 @@ class Approvals:
         applier: Callable[[], application.Applier],
         ledger: Ledger | None,
         sent_as: str = "",
+        person: str = "",
+        authors: Authors | None = None,
     ) -> None:
-        """`sent_as` is the user with whose identity plans are applied, if that is not the server's own."""
+        """`sent_as` is the user with whose identity plans are applied, if that is not the server's own, and `person`
+        the authenticated caller. The plans of authenticated callers are applied by those that `authors` yields, whose
+        own `authors` is None."""
         self._sent_as = sent_as
         self._plans = plans
         self._applier = applier
         self._ledger = ledger
+        self._person = person
+        self._authors = authors
         self._left: set[str] = set()
         """The plans that this server cannot continue and has already reported."""
 
@@ -76,7 +89,8 @@ class Approvals:
     def check(self, planned: plan.Plan) -> None:
         """Raises PlanError if an approval of the plan could not be carried out."""
         self._check_record(planned)
-        self._applier().check(planned)
+        with self._of_author(planned) as own:
+            own._applier().check(planned)
 
     def decide(self, plan_id: str, decision: record.Decision, most_a_day: int = 0) -> record.Record:
         """Records a decision and applies it to the plan; a runbook is approved in advance at most `most_a_day` times in
@@ -85,11 +99,9 @@ class Approvals:
         self._check_record(decided)
         # An approval that cannot be carried out by this server would block the plan until it expires.
         if decision.approves:
-            applier = self._applier()
-            applier.check(decided)
-        plans = self._plans()
+            self.check(decided)
         put_on_record = self._ledger.record_decision if self._ledger is not None else None
-        return plans.decide(plan_id, decision, put_on_record, most_a_day=most_a_day)
+        return self._plans().decide(plan_id, decision, put_on_record, work.LEASE_S, most_a_day=most_a_day)
 
     def record_breach(self, planned: plan.Plan, breach: str) -> None:
         """Puts it on record that a runbook's plan waits for a person, and which bound it breaks. Raises AuditError."""
@@ -101,13 +113,42 @@ class Approvals:
         the message says what was applied."""
         planned = self.get(plan_id).plan
         self._check_record(planned)
+        # Attack: another caller's request, with another token, applies it.
+        if planned.author.brings_token and planned.author.person != self._person:
+            raise errors.PlanError(f"plan {plan_id} is applied by the next call of its author", code="plan.author")
+        with contextlib.ExitStack() as held:
+            try:
+                own = held.enter_context(self._of_author(planned))
+            except errors.PlanError as error:
+                return self._refuse(planned, error)
+            return own._apply(planned, report)
+
+    def _apply(self, planned: plan.Plan, report: work.Report) -> record.Record:
+        """Applies a plan with the identity of these approvals. Raises KubescriptError."""
         journal = records.NOWHERE
-        on_end: progress.End = _record_nowhere
         if self._ledger is not None:
             journal = self._ledger.application(planned, self._sent_as)
-            on_end = self._ledger.record_application
-        applier = self._applier()
-        return applier.apply(plan_id, journal, report, on_end)
+        return self._applier().apply(planned.id, journal, report, self._on_end)
+
+    def _refuse(self, planned: plan.Plan, why: errors.PlanError) -> record.Record:
+        """Ends a plan whose author may not have it applied any more. Raises PlanError for any other reason."""
+        if why.code not in {"plan.author", "plan.expired"}:
+            raise why
+        return self._applier().refuse(planned.id, why, self._on_end)
+
+    @property
+    def _on_end(self) -> progress.End:
+        return self._ledger.record_application if self._ledger is not None else _record_nowhere
+
+    @contextlib.contextmanager
+    def _of_author(self, planned: plan.Plan) -> Iterator[Approvals]:
+        """Yields the approvals that may carry out a plan: its author's, if the author is authenticated. Raises
+        PlanError (plan.author) when the author may not plan any more, and KubescriptError."""
+        if self._authors is None or planned.author.known is None:
+            yield self
+            return
+        with self._authors(planned.author.known) as own:
+            yield own
 
     def _check_record(self, planned: plan.Plan) -> None:
         """Raises PlanError unless all that this server does with the plan goes on the record that has the plan."""
@@ -121,9 +162,23 @@ class Approvals:
         what = f"{_record_of(planned)}, and this process has {ours}, so it neither decides on the plan nor applies it"
         raise errors.PlanError(what, code="plan.audit", remedy=_remedy(planned))
 
-    def list_unreported(self, session: str) -> list[record.Record]:
-        """Returns a session's plans that ended without its model's knowledge. Raises PlanError."""
-        return self._plans().list_unreported(session)
+    def list_unreported(self, session: str, person: str = "") -> list[record.Record]:
+        """Returns the plans of a session, or of a person, that ended without the model's knowledge. Raises
+        PlanError."""
+        return self._plans().list_unreported(session, person)
+
+    def list_ready(self, person: str) -> list[str]:
+        """Returns a person's plans that may be applied now. Raises PlanError."""
+        return self._plans().list_ready(person)
+
+    def keep_question(self, asked: questions.Question, person: str, answer: bytes, expires: float) -> str:
+        """Keeps a question with its script's answer; returns the token with which its client comes back. Raises
+        PlanError."""
+        return self._plans().questions.keep(asked, person, answer, expires)
+
+    def find_question(self, token: str) -> tuple[questions.Question, bytes]:
+        """Returns the question of a token, and its script's answer. Raises PlanError."""
+        return self._plans().questions.find(token)
 
     def report(self, plan_id: str) -> None:
         """Notes that the model knows how a plan ended. Raises PlanError."""
@@ -135,7 +190,9 @@ class Approvals:
             if plan_id in self._left:
                 continue
             try:
-                ended = self.apply(plan_id, _untold)
+                ended = self._resume(plan_id)
+                if ended is None:
+                    continue
                 log.warning("plan %s, whose server had died: %s; %s", plan_id, ended.state, ended.text)
             except errors.KubescriptError as error:
                 # This failure must not stop the other plans.
@@ -145,6 +202,18 @@ class Approvals:
             except Exception:
                 # This is a bug of kubescript; the thread and the other plans must continue.
                 log.exception("plan %s", plan_id)
+
+    def _resume(self, plan_id: str) -> record.Record | None:
+        """Continues a plan whose server died; None for a plan that only its author's calls can continue. Raises
+        KubescriptError."""
+        found = self.get(plan_id)
+        if not found.plan.author.brings_token:
+            return self.apply(plan_id, _untold)
+        if found.state == "applying" and time.time() > found.plan.expires:
+            self._check_record(found.plan)
+            late = errors.PlanError("the plan expired, and its author has not called again", code="plan.expired")
+            return self._refuse(found.plan, late)
+        return None
 
     def forget(self) -> None:
         """Forgets plans that ended a month ago. Raises PlanError."""

@@ -12,10 +12,13 @@ from typing import Final, Literal
 
 import msgspec
 
+from kubescript.auth import user
 from kubescript.kube import kinds, paths
 from kubescript.wire import inspection
 
-__all__ = ["Affected", "Author", "Finding", "Plan", "Precondition", "Request", "Runbook", "Step", "new_id"]
+__all__ = [
+    "Affected", "Author", "Finding", "Identity", "Plan", "Precondition", "Request", "Runbook", "Step", "new_id",
+]  # fmt: skip
 
 # Enough bytes that no id can be guessed.
 _ID_BYTES: Final = 16
@@ -161,6 +164,28 @@ class Step(msgspec.Struct, frozen=True):
         return f"{self.verb} {self.target}"
 
 
+class Identity(msgspec.Struct, frozen=True):
+    """A plan's author, for whom someone has vouched: what decides about the author's rights when the plan is
+    applied."""
+
+    name: str
+    issuer: str
+    """Who vouched for the author. See `user.User.issuer`."""
+    subject: str
+    groups: tuple[str, ...]
+    scopes: tuple[str, ...]
+    """Those scopes of the author's token that are among `asked`."""
+    asked: tuple[str, ...]
+    """The scopes on which a caller's rights depended."""
+    acts_as: Literal["server", "caller", "impersonate"]
+    """Who acts on the cluster. See `config.Settings.acts_as`."""
+
+    @property
+    def caller(self) -> user.User:
+        """The author as a caller."""
+        return user.User(self.name, self.issuer, self.subject, self.groups, frozenset(self.scopes))
+
+
 class Author(msgspec.Struct, frozen=True):
     """The author of a plan."""
 
@@ -169,6 +194,23 @@ class Author(msgspec.Struct, frozen=True):
     session: str = ""
     client: str = ""
     tool: str = ""
+    identity: Identity | msgspec.UnsetType = msgspec.UNSET
+    """The author, if authenticated. Otherwise it is not encoded, so that plans of older servers keep their hash."""
+
+    @property
+    def known(self) -> Identity | None:
+        """The author, if authenticated."""
+        return self.identity if isinstance(self.identity, Identity) else None
+
+    @property
+    def person(self) -> str:
+        """A string that identifies the person; empty if the author is not authenticated. See `user.User.person`."""
+        return self.known.caller.person if self.known is not None else ""
+
+    @property
+    def brings_token(self) -> bool:
+        """Whether the plan is sent with the author's own token, which only the author's calls have."""
+        return self.known is not None and self.known.acts_as == "caller"
 
 
 class Runbook(msgspec.Struct, frozen=True):

@@ -90,17 +90,17 @@ class Planner:
         terms: Mapping[str, Terms],
         *,
         expires_s: float,
-        user: str,
+        author: plan.Author,
         count: Count,
         audit: Audit | None,
         flags: str,
     ) -> None:
-        """`terms` has the clusters by name; `user` is the caller, if the server knows it. `count` bounds the user's
-        plans."""
+        """`terms` has the clusters by name; `author` is who the server knows: without session and client.
+        `count` bounds the author's plans."""
         self._plans = plans
         self._terms = terms
         self._expires_s = expires_s
-        self._user = user
+        self._author = author
         self._count = count
         self._audit = audit
         self._flags = flags
@@ -150,7 +150,9 @@ class Planner:
         now = time.time()
         return plan.Plan(
             id=plan.new_id(),
-            author=plan.Author(self._user, caller.session, caller.client, caller.tool),
+            author=msgspec.structs.replace(
+                self._author, session=caller.session, client=caller.client, tool=caller.tool
+            ),
             context=drafted.context,
             cluster=terms.identify(operation),
             script=hashlib.sha256(script.encode("utf-8", "surrogatepass")).hexdigest(),

@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING
 
 from kubescript import config, errors, types
 from kubescript.broker import records
-from kubescript.changes import application, approval, impact, planner, recovery, review, undo, writer
+from kubescript.changes import application, approval, impact, plan, planner, recovery, review, undo, writer
 from kubescript.changes.rules import write_settings
 from kubescript.changes.rules.conduct import configuration
 
 if TYPE_CHECKING:
-    from kubescript.auth import user
     from kubescript.changes.page import access
     from kubescript.changes.store import record, store
 
@@ -43,11 +42,12 @@ class Planning:
         ledger: approval.Ledger | None,
         kept: recovery.Keeper,
         run: impact.Run,
-        caller: user.User | None = None,
+        caller: plan.Identity | None = None,
         flags: str = "",
+        authors: approval.Authors | None = None,
     ) -> None:
         """`accesses` has the clusters by context name; `caller` is the authenticated caller, if any; `flags` are for
-        `plan.Plan.flags`."""
+        `plan.Plan.flags`; `authors` finds who applies the plans of authenticated callers."""
         self._settings = settings
         self._ledger = ledger
         self._lock = threading.Lock()
@@ -55,14 +55,11 @@ class Planning:
         self._page: _Page | None = None
         # The page does not distinguish callers: it is for the one person at this machine.
         self._has_page = settings.plans.page and caller is None
-        author = person = self._user = ""
-        if settings.transport == "stdio":
-            author = planner.local_user()
-        if caller is not None:
-            author, person, self._user = caller.label, caller.person, caller.name
+        author = _author(settings, caller)
+        self._user = caller.name if caller is not None else ""
         # Requests that are sent with the caller's identity have this author's rights, so no other author's plan is
         # applied.
-        self._acts_for = None if settings.acts_as == "server" else author
+        self._person = None if settings.acts_as == "server" else author.person
         rules = _safety_rules(settings)
         terms: dict[str, planner.Terms] = {}
         self._targets: dict[str, application.Target] = {}
@@ -78,14 +75,14 @@ class Planning:
             kept.store,
             terms,
             expires_s=settings.plans.expires_s,
-            user=author,
-            count=lambda expires, size: kept.count(person, expires, size),
+            author=author,
+            count=lambda expires, size: kept.count(author.person, expires, size),
             audit=ledger,
             flags=flags,
         )
         # Attack: one caller's server goes on with another one's plan, and the record says that the first one sent it.
-        sent_as = "" if self._acts_for is None else self._user
-        self.approvals = approval.Approvals(kept.store, self._applier, ledger, sent_as)
+        sent_as = "" if self._person is None else self._user
+        self.approvals = approval.Approvals(kept.store, self._applier, ledger, sent_as, author.person, authors)
 
     def store(self) -> store.Store:
         """Returns the store, which is opened when it is first used. Raises PlanError."""
@@ -163,8 +160,10 @@ class Planning:
         thread.start()
 
     def _apply(self, plan_id: str) -> None:
-        """Applies a plan, and logs why that was impossible."""
+        """Applies a plan unless that takes its author's own call, and logs why that was impossible."""
         try:
+            if self.approvals.get(plan_id).plan.author.brings_token:
+                return
             self.approvals.apply(plan_id, lambda _done, _count, _text: None)
         except errors.KubescriptError as error:
             log.warning("plan %s: %s", plan_id, error.message, extra=error.log_fields)
@@ -179,7 +178,14 @@ class Planning:
 
     def _applier(self) -> application.Applier:
         kept = self._keeper
-        return application.Applier(kept.store(), self._targets, lambda: kept.is_closed, self._acts_for)
+        return application.Applier(kept.store(), self._targets, lambda: kept.is_closed, self._person)
+
+
+def _author(settings: config.Settings, caller: plan.Identity | None) -> plan.Author:
+    """Returns the author of the plans that are made here."""
+    if caller is not None:
+        return plan.Author(caller.caller.label, identity=caller)
+    return plan.Author(planner.local_user() if settings.transport == "stdio" else "")
 
 
 def _terms(settings: config.Settings, access: writer.WritableAccess, assessor: impact.Assessor) -> planner.Terms:

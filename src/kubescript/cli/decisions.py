@@ -61,16 +61,16 @@ def ask_and_apply(opened: app.Application, plan: str) -> int:
         planned.approvals.check(found.plan)
         decision = _ask(found)
         found = planned.approvals.decide(plan, decision)
-    elif found.state == "applying":
+    elif found.state == "applying" and not found.plan.author.brings_token:
         # The server of the plan may have died. The person has decided, and is not asked again.
         process.echo("The plan is approved, and another process has begun to apply it. Going on, unless it still runs.")
-    if found.state in {"approved", "applying"}:
+    if found.state in {"approved", "applying"} and not found.plan.author.brings_token:
         found = _apply(planned, plan)
     process.echo(_describe_end(found))
     _tell_undo(opened, found)
     if found.state == "applied":
         _follow(opened, found)
-    return 0 if found.state in {"applied", "declined", "pending"} else _FAILED
+    return 0 if found.state in {"applied", "approved", "declined", "pending"} else _FAILED
 
 
 def planning_of(opened: app.Application, command: str = "") -> planning.Planning:
@@ -212,6 +212,8 @@ def _describe_end(found: record.Record) -> str:
 
     if found.state == "pending":
         return "approved; another person must approve it too"
+    if found.plan.author.brings_token and found.state in {"approved", "applying"}:
+        return "approved; the next call of its author applies it, with the author's own token"
     result = found.text or "nothing was changed"
     return plain.line(f"{found.state}: {result}", width())
 

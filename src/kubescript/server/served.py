@@ -58,7 +58,6 @@ class Served:
             middleware.with_headers,
             middleware.hide_exceptions,
             middleware.WarmUp(self._warm_up),
-            question.state_guard(self.mcp.name),
         ]
         self.stateless = _silent(self.mcp)
         """The server for clients of the handshake era without sessions, which no notification would reach."""

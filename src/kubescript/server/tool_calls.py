@@ -64,10 +64,11 @@ async def run_with_plan(
     # time.
     if call.params.request_state is not None:
         return await asker.resume(call)
+    problems = await asker.apply_ready(call)
     answer = await run(tool, arguments, call.caller, call.on_progress)
     if answer.plan:
         return await asker.settle(call, answer)
-    return await asker.with_news(answer, call.caller)
+    return await asker.with_news(answer, call, problems)
 
 
 def find_caller(ctx: notices.Context, tool: str, user: str) -> types.Caller:

@@ -13,24 +13,24 @@ import time
 import uuid
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass, field, replace
-from typing import Any, Final, Protocol, TypeVar
+from typing import Final, Protocol
 
 import anyio
 import anyio.from_thread
-import anyio.to_thread
 import mcp_types
 import msgspec
+from mcp.shared.exceptions import MCPError
 
 from kubescript import errors, types
+from kubescript.auth import user
 from kubescript.changes import approval, plan
-from kubescript.changes.ask import form, outcome, question, remembered
-from kubescript.changes.store import record
+from kubescript.changes.ask import form, kept_answers, news, outcome, question, remembered, threads
+from kubescript.changes.store import questions, record
 
 __all__ = ["Asker", "Follow", "InAdvance", "Link"]
 
 log = logging.getLogger(__name__)
 
-_T = TypeVar("_T")
 Follow = Callable[[record.Record, types.Caller, types.OnProgress | None], Awaitable[types.Answer | None]]
 """A function that follows a plan's rollouts to their end; returns None if the plan started none."""
 _Reply = types.Answer | mcp_types.InputRequiredResult
@@ -43,10 +43,7 @@ _USED_UP: Final = "plan.runbook"
 """The code of the error that a runbook was approved in advance often enough."""
 _MAX_NAME: Final = 100
 _OPEN: Final = frozenset({"pending", "approved", "applying"})
-# Attack: waiting plans, or plans for a slow cluster, occupy all of the 40 threads that a process has by default, so
-# that no other call gets an answer.
-_LOOKING: Final = anyio.CapacityLimiter(8)
-_APPLYING: Final = anyio.CapacityLimiter(32)
+_READY: Final = frozenset({"approved", "applying"})
 
 
 class InAdvance(Protocol):
@@ -90,16 +87,30 @@ class Asker:
     """How many seconds to wait for the person."""
     flags: str = ""
     """The flags with which a command finds this server's plans."""
-    user: str = ""
+    caller: user.User | None = None
     """The authenticated caller, if any."""
-    as_author: bool = False
-    """Whether plans are applied with the identity of their author, so that no other caller can approve them."""
+    brings_token: bool = False
+    """Whether plans are applied with the token of their author's own call."""
     by_argument: bool = False
     """Whether the argument `approved` of a call approves its plan."""
     in_advance: InAdvance | None = None
     """The approvals in advance for the caller; None: there are none."""
     remembered: remembered.Remembered = field(default_factory=remembered.Remembered)
     """State from earlier calls."""
+
+    @property
+    def news(self) -> news.News:
+        """What has become of the caller's earlier plans."""
+        return news.News(self.approvals, self.quote, self.remembered, self._person)
+
+    @property
+    def _person(self) -> str:
+        return self.caller.person if self.caller is not None else ""
+
+    @property
+    def _principal(self) -> str:
+        """Identifies the caller with the caller's rights: a caller with others does not answer this one's questions."""
+        return self.caller.key if self.caller is not None else ""
 
     def following(self, before: Asker) -> Asker:
         """Returns this asker with another asker's open questions."""
@@ -108,7 +119,7 @@ class Asker:
     async def settle(self, call: question.Call, answer: types.Answer) -> _Reply:
         """Returns a call's answer with the outcome of its plan, or the question for the person."""
         try:
-            found = await _in_thread(self.approvals.get, answer.plan)
+            found = await threads.look(self.approvals.get, answer.plan)
             matter = _Matter(answer, found, call.caller, call.on_progress)
             with _holding(call, answer, found):
                 return await self._settle(call, matter)
@@ -120,36 +131,45 @@ class Asker:
             return await self._tell_failure(answer, error)
 
     async def resume(self, call: question.Call) -> types.Answer:
-        """Returns the answer of a call that returns with a person's decision. Its script does not run again."""
-        asked = question.read_state(call)
-        answer = types.Answer("", plan=asked.plan)
+        """Returns the answer of a call that returns with a person's decision, to this replica or another one. Its
+        script does not run again. Raises MCPError if it is no answer to a question of this call."""
+        answer = types.Answer("")
         try:
-            found = await _in_thread(self.approvals.get, asked.plan)
-            caller = asked.check(call, found)
-            answer = self.remembered.take(asked.plan) or answer
-            response = question.read_response(call)
+            asked, kept = await threads.look(self.approvals.find_question, call.params.request_state)
+            caller = question.check(asked, call, self._principal)
+            answer = kept_answers.read(kept, asked.plan)
+            found = await threads.look(self.approvals.get, asked.plan)
             matter = _Matter(answer, found, caller, call.on_progress)
             with _holding(call, answer, found):
-                # Attack: a client that was asked by a link answers with a form's approval, although no form showed the
-                # plan.
-                if asked.is_link and response.action == "accept":
-                    return await self._wait_for_end(matter)
-                return await self._decide(matter, response)
+                return await self._resume(asked, matter, question.read_response(call))
         except errors.KubescriptError as error:
+            if error.code == "plan.session":
+                log.warning("a client's answer is refused: %s", error.message)
+                raise MCPError(mcp_types.INVALID_PARAMS, "Invalid or expired requestState") from None
             return await self._tell_failure(answer, error)
 
-    async def with_news(self, answer: types.Answer, caller: types.Caller) -> types.Answer:
-        """Returns the answer, with the outcome of this session's earlier plans that were decided elsewhere."""
-        if not self.remembered.is_waiting(caller.session):
-            return answer
-        try:
-            unreported = await _in_thread(self.approvals.list_unreported, caller.session)
-            for ended in unreported:
-                answer = await self._tell_end(answer, ended)
-                await _in_thread(self.approvals.report, ended.plan.id)
-        except errors.KubescriptError as error:
-            log.warning("plans: %s", error.message, extra=error.log_fields)
-        return answer
+    async def _resume(
+        self, asked: questions.Question, matter: _Matter, response: mcp_types.ElicitResult
+    ) -> types.Answer:
+        # The client may have brought its answer before, to a replica that has died since.
+        is_decided = matter.found.state != "pending"
+        # Attack: a client that was asked by a link answers with a form's approval, although no form showed the plan.
+        if is_decided or (asked.is_link and response.action == "accept"):
+            return await self._wait_for_end(matter)
+        return await self._decide(matter, response)
+
+    async def with_news(self, answer: types.Answer, call: question.Call, problems: str = "") -> types.Answer:
+        """Returns the answer, with the outcome of the caller's earlier plans that were decided elsewhere; `problems`
+        are those of `apply_ready`."""
+        if problems:
+            answer = outcome.add_words(answer, problems.strip())
+        return await self.news.add(answer, call.caller)
+
+    async def apply_ready(self, call: question.Call) -> str:
+        """Applies the caller's plans that wait for this call's token. Returns why some could not be applied now."""
+        if not self.brings_token:
+            return ""
+        return await self.news.apply(_reporter(call.on_progress))
 
     async def _decide_in_advance(self, matter: _Matter) -> tuple[_Matter, types.Answer | None]:
         """Returns the answer if the operator's settings approve the plan of a runbook. Otherwise the matter, whose
@@ -166,7 +186,7 @@ class Asker:
                 if error.code != _USED_UP:
                     raise
                 breach = error.message
-        await _in_thread(self.approvals.record_breach, planned, breach)
+        await threads.look(self.approvals.record_breach, planned, breach)
         text = f"{matter.answer.text}\nthis runbook's plan is not approved in advance: {breach}; a person decides"
         answer = replace(matter.answer, text=text.strip())
         return replace(matter, answer=answer), None
@@ -180,22 +200,22 @@ class Asker:
         abilities = call.ctx.session.client_capabilities
         asks = abilities.elicitation if abilities is not None else None
         if asks is None:
-            return await _in_thread(self._refer_elsewhere, matter)
+            return await threads.look(self._refer_elsewhere, matter)
         # In MCP, a client that names neither way of asking supports forms.
         if asks.form is not None or asks.url is None:
-            composed = await _in_thread(form.compose, matter.found)
+            composed = await threads.look(form.compose, matter.found)
             if composed is not None:
                 return await self._ask_by_form(call, matter, composed)
         if asks.url is not None:
-            link = await _in_thread(self.link, matter.found)
+            link = await threads.look(self.link, matter.found)
             if link:
                 return await self._ask_by_link(call, matter, link)
-        return await _in_thread(self._refer_elsewhere, matter)
+        return await threads.look(self._refer_elsewhere, matter)
 
     async def _ask_by_form(self, call: question.Call, matter: _Matter, shown: form.Form) -> _Reply:
         if call.ends_with_question:
             params = mcp_types.ElicitRequestFormParams(message=shown.text, requested_schema=shown.schema)
-            return self._end_with_question(call, matter, params)
+            return await self._end_with_question(call, matter, params)
         session = call.ctx.session
         asking = session.elicit_form(shown.text, shown.schema, related_request_id=call.ctx.request_id)
         response = await question.wait_for_response(asking, self.ask_s)
@@ -207,7 +227,7 @@ class Asker:
         text = f"Approve or decline {changes} of a script (plan {matter.found.plan.id})"
         if call.ends_with_question:
             params = mcp_types.ElicitRequestURLParams(message=text, url=link, elicitation_id=name)
-            return self._end_with_question(call, matter, params)
+            return await self._end_with_question(call, matter, params)
         asking = call.ctx.session.elicit_url(text, link, name, related_request_id=call.ctx.request_id)
         response = await question.wait_for_response(asking, self.ask_s)
         if response.action != "accept":
@@ -215,17 +235,20 @@ class Asker:
         # If a link was accepted, it was only opened; the decision is made on the page.
         return await self._wait_for_end(matter)
 
-    def _end_with_question(
+    async def _end_with_question(
         self,
         call: question.Call,
         matter: _Matter,
         params: mcp_types.ElicitRequestFormParams | mcp_types.ElicitRequestURLParams,
     ) -> mcp_types.InputRequiredResult:
         """Ends a call whose client asks on its own. The script's answer is kept, since the script does not run
-        again."""
-        plan_id = matter.found.plan.id
-        self.remembered.keep(plan_id, matter.answer, call.budget)
-        return question.end_call(call, plan_id, params)
+        again. Raises PlanError."""
+        is_link = isinstance(params, mcp_types.ElicitRequestURLParams)
+        planned = matter.found.plan
+        asked = question.describe(call, planned.id, self._principal, is_link=is_link)
+        kept = kept_answers.write(matter.answer)
+        token = await threads.look(self.approvals.keep_question, asked, self._person, kept, planned.expires)
+        return question.end_call(token, params)
 
     async def _decide(self, matter: _Matter, response: mcp_types.ElicitResult) -> types.Answer:
         planned = matter.found.plan
@@ -244,7 +267,7 @@ class Asker:
         except errors.PlanError as error:
             if error.code != "plan.override":
                 raise
-            return await _in_thread(self._tell_incomplete, matter, error)
+            return await threads.look(self._tell_incomplete, matter, error)
 
     async def _decide_by_argument(self, call: question.Call, matter: _Matter) -> types.Answer:
         arguments = call.params.arguments or {}
@@ -264,29 +287,41 @@ class Asker:
     async def _carry_out(self, matter: _Matter, decision: record.Decision, most_a_day: int = 0) -> types.Answer:
         """Records a decision, and applies the plan if the decision approves it."""
         plan_id = matter.found.plan.id
-        found = await _in_thread(self.approvals.decide, plan_id, decision, most_a_day)
-        if found.state == "approved":
-            report = _reporter(matter.on_progress)
-            try:
-                async with self.remembered.applying:
-                    found = await _in_thread(self.approvals.apply, plan_id, report, limiter=_APPLYING)
-            except errors.PlanLost:
-                # Another server may go on with it.
-                self._tell_later(matter.caller)
-                raise
+        found = await threads.look(self.approvals.decide, plan_id, decision, most_a_day)
         matter = replace(matter, found=found)
+        if found.state == "approved":
+            return await self._apply(matter)
         return await self._answer_end(matter)
+
+    async def _apply(self, matter: _Matter) -> types.Answer:
+        """Applies an approved plan."""
+        report = _reporter(matter.on_progress)
+        try:
+            async with self.remembered.applying:
+                found = await threads.apply(self.approvals, matter.found.plan.id, report)
+        except errors.PlanLost:
+            # Another server may go on with it.
+            self._tell_later(matter.caller)
+            raise
+        except errors.PlanError as error:
+            if error.code != "plan.decided":
+                raise
+            # Another server was faster.
+            return await self._wait_for_end(matter)
+        return await self._answer_end(replace(matter, found=found))
 
     async def _wait_for_end(self, matter: _Matter) -> types.Answer:
         """Waits until a person has decided on the page and the plan has been applied."""
         found = matter.found
         with anyio.move_on_after(self.ask_s):
-            while found.state in _OPEN:
+            while found.state in _OPEN and not await self._is_ready(found):
                 await anyio.sleep(_POLL_S)
-                found = await _in_thread(self.approvals.get, found.plan.id)
+                found = await threads.look(self.approvals.get, found.plan.id)
         matter = replace(matter, found=found)
+        if await self._is_ready(found):
+            return await self._apply(matter)
         if found.state == "pending":
-            return await _in_thread(self._refer_elsewhere, matter)
+            return await threads.look(self._refer_elsewhere, matter)
         return await self._answer_end(matter)
 
     async def _answer_end(self, matter: _Matter) -> types.Answer:
@@ -308,6 +343,13 @@ class Asker:
             return answer
         return outcome.add_answer(answer, rollouts)
 
+    async def _is_ready(self, found: record.Record) -> bool:
+        """Says whether a plan waits for this call's token: it is approved, or its server has died."""
+        if not self.brings_token or found.state not in _READY:
+            return False
+        ready = await threads.look(self.approvals.list_ready, self._person)
+        return found.plan.id in ready
+
     def _tell_later(self, caller: types.Caller) -> None:
         """Has the session's next call tell how its plan ended."""
         if caller.lasts:
@@ -317,23 +359,23 @@ class Asker:
         """Returns the name under which a caller's decision is recorded."""
         name = form.line(caller.client, _MAX_NAME) or "without a name"
         client = f"client {name}, session {caller.session}"
-        if not self.user:
+        if self.caller is None:
             return client
-        return f"{self.user}, {client}"
+        return f"{self.caller.label}, {client}"
 
     async def _mark_reported(self, ended: record.Record) -> None:
         """Notes that the model knows the end of a plan."""
         try:
-            await _in_thread(self.approvals.report, ended.plan.id)
+            await threads.look(self.approvals.report, ended.plan.id)
         except errors.KubescriptError as error:
             # In this case the model is told twice.
             log.warning("plans: %s", error.message, extra=error.log_fields)
 
     async def _tell_end(self, answer: types.Answer, ended: record.Record) -> types.Answer:
-        return await _in_thread(outcome.add_end, answer, ended, self.quote)
+        return await threads.look(outcome.add_end, answer, ended, self.quote)
 
     async def _tell_failure(self, answer: types.Answer, error: errors.KubescriptError) -> types.Answer:
-        return await _in_thread(outcome.add_failure, answer, error, self.quote)
+        return await threads.look(outcome.add_failure, answer, error, self.quote)
 
     def _tell_incomplete(self, matter: _Matter, error: errors.PlanError) -> types.Answer:
         """Returns the answer about a plan that still waits, since an approval of it lacks a tick or the reason."""
@@ -342,29 +384,23 @@ class Asker:
             f"error {error.code}: {error.message}. The approval does not count: it takes a tick at each critical "
             "finding, and a reason. The script asks again when it runs again",
         )
-        if not self.as_author:
-            answer = self._refer_elsewhere(replace(matter, answer=answer))
+        answer = self._refer_elsewhere(replace(matter, answer=answer))
         return replace(answer, is_error=True, code=error.code)
 
     def _refer_elsewhere(self, matter: _Matter) -> types.Answer:
         """Returns the answer to a client that cannot ask a person."""
         answer, found, caller = matter.answer, matter.found, matter.caller
-        if self.as_author:
-            return outcome.add_words(
-                answer,
-                f"plan {found.plan.id}: nothing is changed, and nobody can approve this plan. It would be applied as "
-                "its author, whose own client must ask for it in a form; it cannot, or the plan is too long or for "
-                "several people. Make a smaller change, or give the user the kubectl command",
-            )
         later = page = ""
         words = found.plan.id + self.flags
         if caller.lasts:
             self.remembered.wait(caller.session)
-        else:
+        elif self.caller is None:
             # This client's later calls cannot be told from those of others.
             later = f"; `kubescript plans show {words}` then tells the user what became of it"
         if self.has_page():
             page = f", or open what `kubescript plans link {words}` prints,"
+        if self.brings_token:
+            later = "; your next call then applies it, with the user's own token"
         waits = "waits" if len(found.plan.steps) == 1 else "wait"
         seconds = found.plan.expires - time.time()
         minutes = max(1, round(seconds / 60))
@@ -397,7 +433,3 @@ def _reporter(on_progress: types.OnProgress | None) -> Callable[[int, int, str],
             anyio.from_thread.run(on_progress, done, count, text)
 
     return report
-
-
-async def _in_thread(work: Callable[..., _T], *args: Any, limiter: anyio.CapacityLimiter = _LOOKING) -> _T:
-    return await anyio.to_thread.run_sync(work, *args, limiter=limiter, abandon_on_cancel=True)

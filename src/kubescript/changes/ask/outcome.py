@@ -77,15 +77,16 @@ def _outcome(found: record.Record) -> str:
             reason = f": {last.reason}"
     if found.state == "applied":
         return f"{name}: approved{by} and applied; {found.text}"
-    if found.state == "declined":
-        return f"{name}: declined{by}{reason}; nothing was changed"
-    if found.state == "expired":
-        return f"{name}: expired; nothing was changed"
+    if found.state in {"declined", "expired"}:
+        why = f"{by}{reason}" if found.state == "declined" else ""
+        return f"{name}: {found.state}{why}; nothing was changed"
     if found.state == "stopped":
         return f"{name}: stopped; {_describe_changes(found)}"
     if found.state == "pending":
         return f"{name}: pending, since it needs another person's approval; nothing is changed yet"
-    return f"{name}: approved{by}, and being applied; `kubescript plans show {found.plan.id}` tells how it ends"
+    waits = found.state == "approved" and found.plan.author.brings_token
+    how = "to be applied by its author's next call" if waits else "being applied"
+    return f"{name}: approved{by}, and {how}; `kubescript plans show {found.plan.id}` tells how it ends"
 
 
 def _describe_changes(found: record.Record) -> str:

@@ -1,6 +1,6 @@
-"""A question to the person at a client about a plan: the call to which the question belongs, and its state.
+"""A question to the person at a client about a plan, and the call to which the question belongs.
 
-Since 2026-07-28 a call ends with its question, and the client sends it again with the answer and the question's state.
+Since 2026-07-28 a call ends with its question, and the client sends it again with the answer and the question's token.
 """
 
 from __future__ import annotations
@@ -14,26 +14,19 @@ from typing import Any, Final
 
 import anyio
 import mcp_types
-import msgspec
-from mcp.server import request_state
 from mcp.server.context import ServerRequestContext
 from mcp.shared.exceptions import MCPError
 
 from kubescript import errors, types
-from kubescript.changes.store import record
+from kubescript.changes.store import questions
 from kubescript.transports import retained, scope_keys
 
-__all__ = [
-    "Call", "State", "end_call", "read_response", "read_state", "state_guard", "wait_for_response",
-]  # fmt: skip
+__all__ = ["Call", "check", "describe", "end_call", "read_response", "wait_for_response"]
 
 log = logging.getLogger(__name__)
 
 _NAME: Final = "approval"
 _MODERN: Final = "2026-07-28"
-# This is as long as the longest plan is valid; most plans expire earlier.
-_STATE_S: Final = 86_400.0
-"""For how many seconds a question's state is valid."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,57 +64,28 @@ class Call:
         return hashlib.sha256(content).hexdigest()
 
 
-class State(msgspec.Struct, frozen=True):
-    """The state of a question that ended a call. It returns with the answer."""
-
-    plan: str
-    session: str
-    """The call's session, which over HTTP may last for that call alone."""
-    call: str
-    """The digest of the call."""
-    is_link: bool
-
-    def check(self, call: Call, found: record.Record) -> types.Caller:
-        """Returns the caller, with the session that was asked. Raises PlanError if the answer comes with a different
-        call."""
-        is_author = found.plan.author.session == self.session
-        # A caller that does not last has a different session in each call.
-        is_same_session = call.caller.session == self.session or not call.caller.lasts
-        is_same_call = self.call == call.digest
-        # Attack: another session, or another script, sends this one's state.
-        if not (is_author and is_same_session and is_same_call):
-            raise errors.PlanError("this approval belongs to another call", code="plan.session")
-        return replace(call.caller, session=self.session)
+def describe(call: Call, plan_id: str, principal: str, *, is_link: bool) -> questions.Question:
+    """Returns what the store keeps of a question that ends a call; `principal` is the caller."""
+    return questions.Question(plan_id, principal, call.caller.session, call.digest, is_link)
 
 
-# The decoder is made before any threads start: two threads that decode into a type simultaneously for the first time
-# can crash msgspec 0.22.
-_STATE: Final = msgspec.json.Decoder(State)
-
-
-def state_guard(name: str) -> request_state.RequestStateBoundary:
-    """Returns the middleware that seals a question's state, so that no client can forge one."""
-    security = request_state.RequestStateSecurity.ephemeral(ttl=_STATE_S)
-    return request_state.RequestStateBoundary(security, default_audience=name)
+def check(asked: questions.Question, call: Call, principal: str) -> types.Caller:
+    """Returns the caller, with the session that was asked. Raises PlanError if the answer comes with a different call,
+    or from a different caller."""
+    # A caller that does not last has a different session in each call.
+    is_same_session = call.caller.session == asked.session or not call.caller.lasts
+    # Attack: another caller, session or script sends this one's state.
+    if (asked.principal, asked.call) != (principal, call.digest) or not is_same_session:
+        raise errors.PlanError("the question was another caller's, or another call's", code="plan.session")
+    return replace(call.caller, session=asked.session)
 
 
 def end_call(
-    call: Call, plan_id: str, params: mcp_types.ElicitRequestFormParams | mcp_types.ElicitRequestURLParams
+    token: str, params: mcp_types.ElicitRequestFormParams | mcp_types.ElicitRequestURLParams
 ) -> mcp_types.InputRequiredResult:
-    """Returns the end of a call whose client asks on its own, and sends the call again."""
-    is_link = isinstance(params, mcp_types.ElicitRequestURLParams)
-    state = State(plan_id, call.caller.session, call.digest, is_link)
+    """Returns the end of a call whose client asks on its own, and sends the call again with the token."""
     asked = mcp_types.ElicitRequest(params=params)
-    return mcp_types.InputRequiredResult(
-        input_requests={_NAME: asked},
-        request_state=msgspec.json.encode(state).decode(),
-    )
-
-
-def read_state(call: Call) -> State:
-    """Returns the state that a repeated call carries."""
-    # No client can forge one: see `state_guard`.
-    return _STATE.decode(call.params.request_state or "")
+    return mcp_types.InputRequiredResult(input_requests={_NAME: asked}, request_state=token)
 
 
 def read_response(call: Call) -> mcp_types.ElicitResult:

@@ -34,7 +34,8 @@ def may_decide(settings: config.Settings, person: user.User, planned: plan.Plan)
 
 def is_own(person: user.User, planned: plan.Plan) -> bool:
     """Says whether a person is a plan's author."""
-    return planned.author.user == person.label
+    # Attack: a user of another issuer has the author's name.
+    return planned.author.person == person.person
 
 
 def _may_plan(settings: config.Settings, person: user.User, context: str) -> bool:

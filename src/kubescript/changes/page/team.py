@@ -108,7 +108,7 @@ class _Team:
 
     def _history(self, session: sessions.Session, person: user.User) -> Response:
         plans = self._served.plans().store()
-        own = plans.newest_of(person.label, rendering.NEWEST)
+        own = plans.newest_of(person.person, rendering.NEWEST)
         with contextlib.closing(plans.list_pending(_PER_AUTHOR)) as pending:
             theirs = (entry for entry in pending if self._waits_for(person, entry))
             others = list(itertools.islice(theirs, rendering.NEWEST))

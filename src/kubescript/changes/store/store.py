@@ -17,7 +17,7 @@ from sqlalchemy import ColumnElement, Connection, Row, and_, delete, func, inser
 
 from kubescript import errors
 from kubescript.changes import plan
-from kubescript.changes.store import database, decisions, record, runbook_uses, schema, sessions
+from kubescript.changes.store import database, decisions, questions, record, runbook_uses, schema, sessions
 
 __all__ = ["PutOnRecord", "Store"]
 
@@ -67,6 +67,8 @@ class Store:
         self._clock = clock
         self.sessions = sessions.Sessions(self._database, clock)
         """The sessions of people on the page."""
+        self.questions = questions.Questions(self._database, clock)
+        """The questions that wait at clients."""
 
     @property
     def where(self) -> str:
@@ -86,6 +88,7 @@ class Store:
             "state": "pending",
             "progress": msgspec.json.encode(_Progress(decisions=(), steps=waiting)),
             "author": new.author.user,
+            "person": new.author.person,
         }
         with self._database.writing() as connection:
             connection.execute(insert(_PLANS).values(row))
@@ -107,9 +110,9 @@ class Store:
         query = select(_PLANS).order_by(newest_first, _PLANS.c.id)
         return self._records(query.limit(limit))
 
-    def newest_of(self, author: str, limit: int) -> list[record.Record]:
-        """Returns the most recent plans of a user known to the server, newest first. Raises PlanError."""
-        query = select(_PLANS).where(_PLANS.c.author == author)
+    def newest_of(self, person: str, limit: int) -> list[record.Record]:
+        """Returns the most recent plans of an authenticated person, newest first. Raises PlanError."""
+        query = select(_PLANS).where(_PLANS.c.person == person)
         newest_first = query.order_by(_PLANS.c.created.desc(), _PLANS.c.id)
         return self._records(newest_first.limit(limit))
 
@@ -126,10 +129,10 @@ class Store:
             for row in connection.execute(newest):
                 yield self._record(row)
 
-    def list_unreported(self, session: str) -> list[record.Record]:
-        """Returns the 20 oldest ended plans of an author's session that were not yet reported to the model. Raises
-        PlanError."""
-        is_of_session = _PLANS.c.session == session
+    def list_unreported(self, session: str, person: str = "") -> list[record.Record]:
+        """Returns the 20 oldest ended plans of an author's session that were not yet reported to the model; with
+        `person`, those of all sessions of this person. Raises PlanError."""
+        is_of_session = _PLANS.c.person == person if person else _PLANS.c.session == session
         is_unreported = _PLANS.c.reported.is_(False)
         has_ended = _has_ended(self._clock())
         query = select(_PLANS).where(is_of_session, is_unreported, has_ended)
@@ -137,23 +140,30 @@ class Store:
         return self._records(query.limit(_MOST_UNREPORTED))
 
     def list_unfinished(self) -> list[str]:
-        """Returns the ids of plans whose application was interrupted by their server's death. Raises PlanError."""
-        is_abandoned = _is_abandoned(self._clock())
-        query = select(_PLANS.c.id).where(is_abandoned)
-        query = query.order_by(_PLANS.c.created)
-        with self._database.reading() as connection:
-            return list(connection.scalars(query))
+        """Returns the ids of plans whose application was interrupted, or not begun, by their server's death. Raises
+        PlanError."""
+        now = self._clock()
+        is_not_begun = and_(_is_approved(now), _PLANS.c.lease_until > 0, _PLANS.c.lease_until <= now)
+        return self._ids(or_(_is_abandoned(now), is_not_begun))
+
+    def list_ready(self, person: str) -> list[str]:
+        """Returns the ids of a person's plans that are approved, and of those whose application was interrupted by
+        their server's death. Raises PlanError."""
+        now = self._clock()
+        return self._ids(and_(_PLANS.c.person == person, or_(_is_approved(now), _is_abandoned(now))))
 
     def decide(
         self,
         plan_id: str,
         decision: record.Decision,
         put_on_record: PutOnRecord | None = None,
+        lease_s: float = 0.0,
         *,
         most_a_day: int = 0,
     ) -> record.Record:
         """Keeps one person's answer; a decline ends the plan, and its last approval makes it `approved`.
-        `put_on_record` is called for an answer that counts, before it takes effect; what it raises stops that. A
+        `put_on_record` is called for an answer that counts, before it takes effect; what it raises stops that. If
+        nobody has begun to apply the approved plan after `lease_s` seconds, it is unfinished; with 0 it never is. A
         runbook is approved in advance at most `most_a_day` times in 24 hours.
 
         Raises PlanError: plan.unknown, .expired, .decided, .changed, .approver, .override, .runbook, .store.
@@ -170,14 +180,15 @@ class Store:
                 runbook_uses.take(connection, found.plan, most_a_day, now)
             given = (*found.decisions, dated)
             state: record.State = "pending"
-            ended = None
+            values: dict[str, float] = {}
             if not decision.approves:
                 state = "declined"
-                ended = now
+                values["ended"] = now
             elif len(given) >= found.plan.approvals:
                 state = "approved"
+                values["lease_until"] = now + lease_s if lease_s else 0.0
             decided = msgspec.structs.replace(found, state=state, decisions=given)
-            _write(connection, decided, state=state, ended=ended)
+            _write(connection, decided, state=state, **values)
             # Nothing takes effect unrecorded: the answer takes effect when this transaction ends. Attack: an answer
             # that does not count is on record as an approval. So it is put there when nothing else can refuse it.
             if put_on_record is not None:
@@ -189,8 +200,7 @@ class Store:
         callers succeeds. `owner` is unique to this claim. Raises PlanError: plan.unknown, .expired, .decided, .changed,
         .store."""
         now = self._clock()
-        is_approved = and_(_STATE == "approved", _PLANS.c.expires > now)
-        is_free = or_(is_approved, _is_abandoned(now))
+        is_free = or_(_is_approved(now), _is_abandoned(now))
         claimed = {"state": "applying", "owner": owner, "lease_s": lease_s, "lease_until": now + lease_s}
         with self._database.writing() as connection:
             found = self._lock_plan(connection, plan_id, is_free, **claimed)
@@ -280,6 +290,11 @@ class Store:
             raise _refusal(found)
         return found
 
+    def _ids(self, condition: ColumnElement[bool]) -> list[str]:
+        query = select(_PLANS.c.id).where(condition).order_by(_PLANS.c.created)
+        with self._database.reading() as connection:
+            return list(connection.scalars(query))
+
     def _records(self, query: Any) -> list[record.Record]:
         with self._database.reading() as connection:
             return [self._record(row) for row in connection.execute(query)]
@@ -336,6 +351,10 @@ def _is(plan_id: str) -> ColumnElement[bool]:
 
 def _is_held(owner: str) -> ColumnElement[bool]:
     return and_(_STATE == "applying", _PLANS.c.owner == owner)
+
+
+def _is_approved(now: float) -> ColumnElement[bool]:
+    return and_(_STATE == "approved", _PLANS.c.expires > now)
 
 
 def _is_abandoned(now: float) -> ColumnElement[bool]:

@@ -25,6 +25,12 @@ _TITLES: Final[Mapping[record.State, str]] = {
     "expired": "Expired: nothing was changed",
     "stopped": "Stopped before its end",
 }
+_NAMES: Final = {
+    "server": "",
+    "impersonate": ", in whose name it is sent",
+    "caller": ", whose next call after the approval sends it, with its own token",
+}
+"""In whose name a plan is sent, by `plan.Identity.acts_as`."""
 _MOST_NAMESPACES: Final = 3
 """How many namespaces the sentence names."""
 _NTH: Final = ("first", "second", "third")
@@ -60,11 +66,17 @@ def summary(entry: record.Record, now: float | None = None) -> model.Summary:
     return model.Summary(
         id=one.id,
         state=state,
-        title=_TITLES[state],
+        title=_title(one, state),
         sentence=tuple(_sentence(one, state, now)),
         opinions=tuple(map(_opinion, entry.decisions)),
         created=moment(one.created),
     )
+
+
+def _title(one: plan.Plan, state: record.State) -> str:
+    if state == "approved" and one.author.brings_token:
+        return "Approved: its author's next call applies it"
+    return _TITLES[state]
 
 
 def findings(one: plan.Plan) -> list[model.Finding]:
@@ -123,6 +135,7 @@ def _sentence(one: plan.Plan, state: record.State, now: float) -> Iterator[str |
     if one.runbook is not None:
         yield ", made by runbook "
         yield characters.show(one.runbook.name)
+    yield _NAMES[one.author.known.acts_as if one.author.known is not None else "server"]
     if one.approvals > 1:
         yield f", needs the approval of {one.approvals} people, of whom none has made it"
     if state == "pending":

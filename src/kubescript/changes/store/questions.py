@@ -1,0 +1,104 @@
+"""The questions that wait at clients which come back with the answer (protocol 2026-07-28), with the scripts' answers.
+
+A client may bring its person's decision to any replica. It gets a random token, of which the store has only a digest:
+who reads the store cannot answer a question, and no key has to be shared, rotated or protected.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+from collections.abc import Callable
+from typing import Final
+
+import msgspec
+from sqlalchemy import Connection, delete, func, insert, select
+
+from kubescript import errors
+from kubescript.changes.store import database, schema
+
+__all__ = ["Question", "Questions"]
+
+_QUESTIONS: Final = schema.QUESTIONS
+_TOKEN_BYTES: Final = 32
+# Attack: a caller makes plan after plan, each with an answer of 4 MiB, and never decides.
+_MOST: Final = 64
+"""How many questions one person may have; older ones can no longer be answered."""
+_MOST_BYTES: Final = 32 << 20
+"""The maximum size of one person's answers in bytes."""
+
+
+class Question(msgspec.Struct, frozen=True):
+    """A question about a plan that ended a call."""
+
+    plan: str
+    principal: str
+    """The caller who was asked: `user.User.key`; empty where callers are not authenticated."""
+    session: str
+    """The call's session, which over HTTP may last for that call alone."""
+    call: str
+    """The digest of the call."""
+    is_link: bool
+
+
+# The decoder is made before any threads start: two threads that decode into a type simultaneously for the first time
+# can crash msgspec 0.22.
+_QUESTION: Final = msgspec.json.Decoder(Question)
+
+
+class Questions:
+    """The open questions of one server, or of all its replicas. Safe for use from many threads and processes."""
+
+    def __init__(self, opened: database.Database, clock: Callable[[], float]) -> None:
+        self._database = opened
+        self._clock = clock
+
+    def keep(self, question: Question, person: str, answer: bytes, expires: float) -> str:
+        """Keeps a question until it expires, and returns the token with which its client comes back. The person's
+        oldest questions are forgotten if there are too many; an answer that is too large is not kept. Raises
+        PlanError."""
+        token = secrets.token_urlsafe(_TOKEN_BYTES)
+        row = {
+            "id": _digest(token),
+            "person": person,
+            "created": self._clock(),
+            "expires": expires,
+            "question": msgspec.json.encode(question),
+            "answer": answer if len(answer) <= _MOST_BYTES else b"",
+        }
+        with self._database.writing() as connection:
+            connection.execute(insert(_QUESTIONS).values(row))
+            connection.execute(delete(_QUESTIONS).where(_QUESTIONS.c.expires <= self._clock()))
+            _forget_oldest(connection, person)
+        return token
+
+    def find(self, token: str) -> tuple[Question, bytes]:
+        """Returns the question of a token, and its script's answer, which may be empty. Raises PlanError: plan.session,
+        .store."""
+        query = select(_QUESTIONS.c.question, _QUESTIONS.c.answer)
+        query = query.where(_QUESTIONS.c.id == _digest(token), _QUESTIONS.c.expires > self._clock())
+        with self._database.reading() as connection:
+            row = connection.execute(query).one_or_none()
+        if row is None:
+            raise errors.PlanError("there is no such question, or it has expired", code="plan.session")
+        return _QUESTION.decode(row.question), row.answer
+
+
+def _digest(token: str) -> str:
+    data = token.encode("utf-8", "surrogatepass")
+    return hashlib.sha256(data).hexdigest()
+
+
+def _forget_oldest(connection: Connection, person: str) -> None:
+    size = func.length(_QUESTIONS.c.answer)
+    query = select(_QUESTIONS.c.id, size).where(_QUESTIONS.c.person == person)
+    # Questions of the same moment are ordered by id, so that the same ones are forgotten everywhere.
+    newest_first = query.order_by(_QUESTIONS.c.created.desc(), _QUESTIONS.c.id)
+    beyond = []
+    total = 0
+    for number, (question_id, length) in enumerate(connection.execute(newest_first)):
+        total += length
+        if number >= _MOST or total > _MOST_BYTES:
+            beyond.append(question_id)
+    if beyond:
+        connection.execute(delete(_QUESTIONS).where(_QUESTIONS.c.id.in_(beyond)))

@@ -105,7 +105,7 @@ except ApiException as error:
 `UnprocessableEntityException` and `ServiceException` are subclasses.
 
 - When kubescript's own policy refuses a call, `status` is 403, `body` is a Status object as JSON text, and `code` names
-  the rule.
+  the rule. `hint` is then the `kubectl` command of a refused write, for the user; it never has the values of a Secret.
 - When no API server answered, `status` is 0.
 - `LimitExceeded` means that a budget is used up.
 - A wrong or missing argument is a `TypeError`, a wrong name an `AttributeError`; the message names the right one.

@@ -44,7 +44,8 @@ POD: Final = {
     },
 }
 READ: Final = "pod = k8s.coreV1().read_namespaced_pod('web', 'shop')\na = pod.metadata.annotations\n"
-CAUGHT: Final = "\nexcept ApiException as error:\n    print(error)"
+CAUGHT: Final = "\nexcept ApiException as error:\n    print(error.message)"
+"""The denial alone: the kubectl command after it is always marked."""
 SELECTED: Final = "k8s.coreV1().list_namespaced_secret('shop', field_selector='metadata.name=' + a['{}'])"
 CHANGED: Final = {
     "masked": SELECTED.format("masked"),

@@ -156,9 +156,14 @@ def _fault_part(fault: runs.Fault, room: int, style: styles.Style, own: fencing.
     hint = style.text(fault.hint)
     lines = style.text(fault.lines)
     is_own_hint = own is None or own.is_sentence(fault.hint)
-    if is_own_hint and _is_own_message(own, fault, kind):
+    is_own_message = _is_own_message(own, fault, kind)
+    if is_own_hint and is_own_message:
         whole = _cut(message + hint + lines, room)
         return _MainPart(whole, ours=True)
+    if is_own_message:
+        # The hint is a command with the script's or the cluster's values, or a name from the cluster.
+        told = _cut(message + lines, room // 2)
+        return _MainPart(_cut(hint.lstrip(";: "), room - _size(told)), told=told)
     # Attack: a pod writes any text that is not word for word one of our sentences.
     inside = message
     outside = []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from types import MappingProxyType
 
@@ -63,6 +64,18 @@ POLICY = MappingProxyType({
     "a made-up name": (WRITABLE, "k8s.coreV1().create_namespaced_pod('shop', {'metadata': {}})", "writes.generate_name"),
 })  # fmt: skip
 
+COMMANDS = (
+    "a write",
+    "a create",
+    "a patch",
+    "an eviction",
+    "a Secret's deletion",
+    "a write to a node",
+    "a role",
+    "a status",
+)
+"""Writes that a person can make by a command."""
+
 
 def answer(rules: policy.Policy, script: str, bench: stage.Bench, folder: Path) -> types.Answer:
     """What the model gets."""
@@ -82,13 +95,15 @@ def answer(rules: policy.Policy, script: str, bench: stage.Bench, folder: Path) 
 
 @pytest.mark.parametrize("case", POLICY)
 def test_a_denial_is_short_and_says_what_to_do(case: str, bench: stage.Bench, tmp_path: Path) -> None:
-    """What, which rule, what instead: once, and outside of the marks."""
+    """What, which rule, what instead: once, and outside of the marks, which hold the kubectl command of a write alone."""
     rules, script, rule = POLICY[case]
     got = answer(rules, script, bench, tmp_path)
     print(tokens.count(got.text), got.text)
-    assert got.is_error and not got.untrusted, got.text
-    assert got.text.count(rule) == 1
-    assert tokens.count(got.text) <= MOST, got.text
+    marked = re.match(r"\[untrusted (\d+)\]\n.*kubectl .*\n\[end \1\]\n", got.text)
+    ours = got.text.removeprefix(marked[0]) if marked else got.text
+    assert got.is_error and got.untrusted == (marked is not None) == (case in COMMANDS), got.text
+    assert got.text.count(rule) == ours.count(rule) == 1
+    assert tokens.count(ours) <= MOST, got.text
     assert bench.works()
 
 

@@ -17,11 +17,12 @@ from typing import Any, Final, Self
 
 import msgspec
 
-from kubescript.guest.sdk.calls import batching, name_hints, overlay, transport
+from kubescript.guest.sdk.calls import batching, kubectl_command, name_hints, overlay, transport
 from kubescript.guest.sdk.objects import list_objects, schemas, streaming, views
 from kubescript.guest.sdk.values import exceptions, lazy_json, masks
 from kubescript.wire.exchanges import Call, Reply
 from kubescript_sandbox.guest import faults
+from kubescript_sandbox.wire import protocol
 
 __all__ = ["Session", "restrict_shape"]
 
@@ -171,7 +172,7 @@ class Session:
             # The body is read to its end, so that the wire is free for the next call.
             for _ in chunks:
                 pass
-            raise exceptions.from_fault(reply.fault, reply.status, title)
+            raise _refuse(call, reply.fault, reply.status, title)
         if reply.status >= 400:
             body = _head(chunks)
             error = exceptions.from_answer(reply.status, reply.reason, body, reply.headers, title)
@@ -221,6 +222,15 @@ def restrict_shape(shape: schemas.Shape, reply: Reply) -> schemas.Shape:
     if not reply.metadata_rule:
         return shape
     return schemas.metadata_only(shape, reply.metadata_rule)
+
+
+def _refuse(call: Call, fault: protocol.ScriptFault, status: int, title: str) -> Exception:
+    """Returns the exception for a call that kubescript has refused or could not make, with the kubectl command for a
+    write that a person can make."""
+    error = exceptions.from_fault(fault, status, title)
+    if isinstance(error, exceptions.ApiException) and kubectl_command.is_asked(call, fault):
+        error._advice = lambda: kubectl_command.compose(call)
+    return error
 
 
 def _guard_chunks(chunks: Iterator[bytes], title: str) -> Iterator[bytes]:

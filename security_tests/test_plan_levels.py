@@ -543,3 +543,46 @@ def test_pods_of_a_controller_are_evicted_with_a_warning(plane: ControlPlane, pl
     (step,) = plans.steps(f"{HEADER}{TAINTED.format(node=node, taint=TAINT)}")
     assert "evicts 1 of the 1 pods on it (NoExecute)" in step.effects
     assert {each.level for each in step.findings if each.rule == "writes.evicted"} == {"warning"}
+
+
+@pytest.mark.cluster
+def test_two_changes_of_a_role_that_lead_further_only_together_stop_the_plan(
+    plane: ControlPlane, plans: planned.Plans, rbac: Any
+) -> None:
+    """Each was tried alone; the second one is judged again right before it would be sent."""
+    Writer(plane.kubeconfig).create(placed_role("halves", [rule("pods")]))
+    half = "rbac.patch_namespaced_role('halves', NAMESPACE, [{{'op': 'replace', 'path': '/rules/0/{}/0', 'value': '{}'}}])\n"
+    shown = plans.of(f"{HEADER}{half.format('verbs', 'create')}{half.format('resources', 'serviceaccounts')}1")
+    ended = plans.apply(shown)
+    assert ended.state == "stopped" and "writes.escalation" in ended.text, ended.text
+    assert [each.state for each in ended.steps] == ["done", "waiting"]
+    (left,) = rbac.read_namespaced_role("halves", NAMESPACE).rules
+    assert (left.resources, left.verbs) == (["pods"], ["create"])
+    assert plans.apply(plans.of(f"{HEADER}{half.format('verbs', 'list')}1")).state == "applied"
+
+
+FRESH: Final = f"{NAMESPACE}-fresh"
+INSIDE: Final = f"""
+core.create_namespace({{'metadata': {{'name': '{FRESH}'}}}})
+rbac.create_namespaced_role('{FRESH}', role('reader', READ))
+rbac.create_namespaced_role_binding('{FRESH}', {{'metadata': {{'name': 'reader'}},
+    'roleRef': {{'apiGroup': 'rbac.authorization.k8s.io', 'kind': 'Role', 'name': 'reader'}},
+    'subjects': [{{'kind': 'ServiceAccount', 'name': 'web', 'namespace': PLACE}}]}})
+1
+"""
+
+
+@pytest.mark.cluster
+def test_rights_in_a_namespace_that_only_the_plan_has_are_judged_as_they_will_be(
+    plans: planned.Plans, rbac: Any
+) -> None:
+    """They are tried in `default`; a program of that namespace is of another one all the same. The rest is applied."""
+    for place in ("default", NAMESPACE):
+        refused = plans.answer(HEADER + INSIDE.replace("PLACE", repr(place)))
+        assert refused.is_error and not refused.plan and "writes.escalation" in refused.text, refused.text
+    shown = plans.of(HEADER + INSIDE.replace("PLACE", repr(FRESH)))
+    found = [levels(step) for step in shown.steps]
+    assert found[0]["writes.namespaces.create"] == "warning" and found[2]["writes.roles"] == "critical"
+    ended = plans.apply(shown)
+    assert ended.state == "applied", ended.text
+    assert [each.metadata.name for each in rbac.list_namespaced_role_binding(FRESH).items] == ["reader"]

@@ -124,9 +124,22 @@ def test_nothing_is_lifted_where_nothing_is_set(engine: redaction.Engine) -> Non
             assert refused and not told, rule
 
 
+def test_an_apply_is_judged_by_what_it_turns_out_to_be(engine: redaction.Engine) -> None:
+    """Where only creations of namespaces are permitted, it creates one and changes none; and the other way round."""
+    apply = ask("APPLY", "api/v1/namespaces/a")
+    changed = named(metadata={"name": "a", "labels": {"a": "b"}})
+    for allowed, other in (("create", "change"), ("change", "create")):
+        given = {"levels": {f"writes.namespaces.{allowed}": "allow"}}
+        rules = write_settings.read(config.WritePolicy.model_validate(given), "direct")
+        created, _ = judge(engine, apply, None, changed, rules)
+        updated, _ = judge(engine, apply, named(), changed, rules)
+        assert (created or updated) == {f"writes.namespaces.{other}"} and not (created and updated)
+
+
 def test_a_node_changes_in_four_ways_alone_with_a_warning(engine: redaction.Engine) -> None:
-    """Whatever comes beside a label, a taint or `unschedulable` is critical; so is a node that is made or deleted."""
-    rules = write_settings.read(config.WritePolicy())
+    """Whatever comes beside a label, a taint or `unschedulable` is critical; so is a node that is made or deleted, and
+    its status, where that may be written at all."""
+    rules = write_settings.read(config.WritePolicy.model_validate({"levels": {"writes.subresource": "allow"}}))
     node = {
         "metadata": {"name": "a", "labels": {"a": "b"}, "annotations": {}, "resourceVersion": "1"},
         "spec": {"podCIDR": "10.0.0.0/24", "taints": [{"key": "a", "effect": "NoSchedule"}]},
@@ -152,6 +165,7 @@ def test_a_node_changes_in_four_ways_alone_with_a_warning(engine: redaction.Engi
     others: tuple[dict[str, Any], ...] = ({"finalizers": ["a"]}, {"ownerReferences": []}, {"selfLink": "a"})
     for meta in others:
         assert "critical" in level("PATCH", one, metadata=label | meta), meta
+    assert "critical" in level("PATCH", f"{one}/status", status={"phase": "b"})
     assert "critical" in level("DELETE", one) and "critical" in level("POST", "api/v1/nodes")
 
 
@@ -417,6 +431,19 @@ def test_rights_that_lead_further_are_no_part_of_a_plan(case: str, plans: planne
 
 
 @pytest.mark.cluster
+def test_one_more_subject_of_a_binding_gets_its_role(plans: planned.Plans, rbac: Any) -> None:
+    """The Role is looked at again for that subject; not for a label of the binding."""
+    reference = {"apiGroup": OWN, "kind": "Role", "name": "runner"}
+    kept = {"metadata": {"name": "kept"}, "roleRef": reference, "subjects": [JANE]}
+    rbac.create_namespaced_role_binding(NAMESPACE, kept)
+    patch = "rbac.patch_namespaced_role_binding('kept', NAMESPACE, {!r})\n1"
+    refused = plans.answer(HEADER + patch.format({"subjects": [JANE, JANE | {"name": "joe"}]}))
+    assert refused.is_error and "writes.escalation" in refused.text
+    (step,) = plans.steps(HEADER + patch.format({"metadata": {"labels": {"a": "b"}}}))
+    assert levels(step) == {"writes.roles": "critical"}
+
+
+@pytest.mark.cluster
 def test_a_role_that_gets_more_after_its_binding_was_approved_stops_the_plan(
     plans: planned.Plans, plane: ControlPlane, rbac: Any
 ) -> None:
@@ -529,6 +556,8 @@ def test_a_taint_tells_how_many_pods_it_evicts(plane: ControlPlane, plans: plann
     assert "running ones stay" in kept.effects[0] and not any("evict" in line for line in kept.effects)
     ended = plans.apply(plans.of(script))
     assert ended.state == "applied", ended.text
+    (labelled,) = plans.steps(f"{HEADER}core.patch_node('{node}', {{'metadata': {{'labels': {{'a': 'b'}}}}}})\n1")
+    assert labelled.effects == ()
 
 
 @pytest.mark.cluster

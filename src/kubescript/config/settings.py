@@ -31,7 +31,7 @@ PREFIX: Final = "KUBESCRIPT_"
 """The prefix of the environment variables that hold settings."""
 _FIXED: Final = (
     "transport", "host", "port", "http", "tls", "auth", "insecure_no_auth", "redaction", "sandbox", "audit",
-    "plans.store", "plans.page", "plans.login", "limits.memory_mib", "limits.max_timeout_ms",
+    "plans.store", "plans.page", "plans.login", "plans.notify", "limits.memory_mib", "limits.max_timeout_ms",
     "language", "log_file", "log_format", "telemetry",
     "processes_pool_size",
 )  # fmt: skip

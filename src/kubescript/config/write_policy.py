@@ -9,7 +9,7 @@ from pydantic import Field
 
 from kubescript.config import section
 
-__all__ = ["Approvals", "Expression", "Level", "Login", "Plans", "WritePolicy"]
+__all__ = ["Approvals", "Expression", "Level", "Login", "NoticeFormat", "Notify", "Plans", "WritePolicy"]
 
 Level = Literal["refuse", "critical", "warn", "allow"]
 """What becomes of a write that a rule covers: it is refused; the person who approves it must override the rule by name
@@ -85,6 +85,21 @@ class Login(section.Section):
     """Scopes to request in addition to `openid` and `auth.scopes`."""
 
 
+NoticeFormat = Literal["slack", "teams", "json"]
+"""The form of a notice: for an incoming webhook of Slack, for a workflow of Teams, or for a program."""
+
+
+class Notify(section.Section):
+    """A webhook that is told of plans that wait for a person, and of how plans end."""
+
+    url_file: section.UserPath
+    """A file with the webhook's URL, which is a secret."""
+    format: NoticeFormat = "json"
+    """The form of its notices."""
+    secret_file: section.UserPath | None = None
+    """A file with a secret by which notices are signed (docs/write.md). Default: they are not."""
+
+
 class Plans(section.Section):
     """The settings for plans of writes (docs/write.md)."""
 
@@ -104,3 +119,5 @@ class Plans(section.Section):
     """The page's port over stdio; 0: any free port."""
     login: Login | None = None
     """How people log in to the page at the identity provider. Default: they type a token, or have a certificate."""
+    notify: Notify | None = None
+    """A webhook that is told of plans. Default: none."""

@@ -1,0 +1,228 @@
+"""Tells a team's chat, by a webhook, of plans that wait for a person and of how plans end.
+
+A notice has no value and no text of the cluster: names of kinds and namespaces are checked, and everything else is
+kubescript's own or the operator's. It is sent in a separate thread; a failure is a line in the log.
+"""
+
+from __future__ import annotations
+
+import collections
+import hmac
+import json
+import logging
+import queue
+import re
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final
+
+import httpx2
+
+from kubescript import config, errors
+from kubescript.changes import plan
+from kubescript.changes.store import record
+from kubescript.output import sanitizing
+
+__all__ = ["SIGNATURE", "TIMESTAMP", "Notifier", "compose"]
+
+log = logging.getLogger(__name__)
+
+SIGNATURE: Final = "X-Kubescript-Signature"
+"""The header with `v1=` and the HMAC-SHA256, in hexadecimal, of `v1:`, the time, `:` and the body."""
+TIMESTAMP: Final = "X-Kubescript-Timestamp"
+"""The header with the time of the notice in seconds since the epoch."""
+_MOST_WAITING: Final = 100
+"""How many notices may wait; later ones are dropped."""
+_PAUSES_S: Final = (1.0, 10.0)
+"""The pauses before the second and the third try."""
+_TIMEOUT_S: Final = 10.0
+_CLOSE_S: Final = 3.0
+"""How many seconds a server that ends waits for notices."""
+_MOST_LINES: Final = 20
+# A script chooses these names.
+_NAME: Final = re.compile(r"[a-z0-9]([-a-z0-9./]{0,251}[a-z0-9])?")
+_MAX_AUTHOR: Final = 100
+_ENDED: Final = {
+    "applied": "was applied",
+    "declined": "was declined; nothing was changed",
+    "stopped": "stopped before its end",
+}
+
+
+class Notifier:
+    """The sender of one server's notices. Used by many threads."""
+
+    def __init__(self, settings: config.Notify, link: Callable[[str], str]) -> None:
+        """`link` returns the address of a plan's page; an empty string if there is none. Raises ConfigError when a file
+        in the settings cannot be read."""
+        self._format = settings.format
+        self._link = link
+        self._url = _read(settings.url_file)
+        if not _is_url(self._url):
+            raise errors.ConfigError(f"{settings.url_file} (plans.notify.url_file) has no URL")
+        self._secret = _read(settings.secret_file) if settings.secret_file is not None else ""
+        self._queue: queue.Queue[bytes | None] = queue.Queue(_MOST_WAITING)
+        self._closing = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="kubescript-notices", daemon=True)
+        self._thread.start()
+
+    def tell(self, found: record.Record) -> None:
+        """Sends a notice about a plan soon, if its state is worth one. Raises nothing."""
+        if found.state != "pending" and found.state not in _ENDED:
+            return
+        document = compose(found, self._format, self._link(found.plan.id))
+        try:
+            self._queue.put_nowait(json.dumps(document).encode())
+        except queue.Full:
+            log.warning(
+                "plan %s: no notice is sent, since too many wait", found.plan.id, extra={"event": "plans.notice"}
+            )
+
+    def close(self) -> None:
+        """Sends what waits, as far as that takes three seconds."""
+        self._closing.set()
+        try:
+            self._queue.put_nowait(None)
+        except queue.Full:
+            return
+        self._thread.join(_CLOSE_S)
+
+    def _run(self) -> None:
+        with httpx2.Client(timeout=_TIMEOUT_S, follow_redirects=False) as client:
+            while True:
+                body = self._queue.get()
+                if body is None:
+                    return
+                self._send(client, body)
+
+    def _send(self, client: httpx2.Client, body: bytes) -> None:
+        """Sends a notice, at the third try if need be."""
+        why = ""
+        for pause_s in (0.0, *_PAUSES_S):
+            if self._closing.wait(pause_s) and why:
+                break
+            try:
+                status = client.post(self._url, content=body, headers=self._headers(body)).status_code
+            except Exception as error:  # whatever it is, the next notice must be sent
+                why = type(error).__name__
+                continue
+            if status < 300:
+                return
+            why = f"status {status}"
+        # The URL is a secret.
+        log.warning("a notice about a plan was not delivered: %s", why, extra={"event": "plans.notice"})
+
+    def _headers(self, body: bytes) -> dict[str, str]:
+        headers = {"Content-Type": "application/json"}
+        if self._secret:
+            seconds = str(int(time.time()))
+            signed = f"v1:{seconds}:".encode() + body
+            code = hmac.new(self._secret.encode(), signed, "sha256").hexdigest()
+            headers |= {TIMESTAMP: seconds, SIGNATURE: f"v1={code}"}
+        return headers
+
+
+def compose(found: record.Record, form: config.NoticeFormat, link: str) -> dict[str, Any]:
+    """Returns a notice about a plan in one of the formats."""
+    facts = _list_facts(found, link)
+    if form == "json":
+        return facts
+    text = _describe(facts)
+    if form == "slack":
+        return _write_for_slack(text, link)
+    return _write_for_teams(text, link)
+
+
+def _list_facts(found: record.Record, link: str) -> dict[str, Any]:
+    planned = found.plan
+    counts = collections.Counter(map(_place, planned.steps))
+    return {
+        "event": "waiting" if found.state == "pending" else "ended",
+        "state": found.state,
+        "plan": planned.id,
+        "author": sanitizing.printable(planned.author.user)[:_MAX_AUTHOR] or "an unknown author",
+        "cluster": planned.place.partition(" (")[0],
+        "changes": [
+            {"verb": verb, "resource": resource, "namespace": namespace, "count": count}
+            for (verb, resource, namespace), count in counts.items()
+        ],
+        "critical": len(planned.critical),
+        "approvals": planned.approvals,
+        "expires": int(planned.expires),
+        "link": link,
+    }
+
+
+def _place(step: plan.Step) -> tuple[str, str, str]:
+    resource = f"{step.resource}.{step.group}" if step.group else step.resource
+    if step.subresource:
+        resource = f"{resource}/{step.subresource}"
+    return step.verb, _check_name(resource), _check_name(step.namespace) if step.namespace else ""
+
+
+def _check_name(name: str) -> str:
+    """Returns a name as Kubernetes has it; of another text, only that it is none."""
+    # Attack: a script gives a namespace the name of a link, or of a message to everybody in the channel.
+    return name if _NAME.fullmatch(name) else "(no valid name)"
+
+
+def _describe(facts: dict[str, Any]) -> str:
+    """Returns a notice as lines of text."""
+    name = f"Plan {facts['plan']} of {facts['author']}"
+    where = f" in {facts['cluster']}" if facts["cluster"] else ""
+    if facts["event"] == "waiting":
+        needed = f" from {facts['approvals']} people" if facts["approvals"] > 1 else ""
+        first = f"{name}{where} waits for an approval{needed}"
+    else:
+        first = f"{name}{where} {_ENDED[facts['state']]}"
+    lines = [first]
+    for each in facts["changes"][:_MOST_LINES]:
+        place = f" in namespace {each['namespace']}" if each["namespace"] else ""
+        lines.append(f"{each['verb']} {each['resource']}{place}: {each['count']}")
+    more = len(facts["changes"]) - _MOST_LINES
+    if more > 0:
+        lines.append(f"and {more} more kinds of changes")
+    if facts["critical"] and facts["event"] == "waiting":
+        lines.append(f"{facts['critical']} critical findings")
+    return "\n".join(lines)
+
+
+def _write_for_slack(text: str, link: str) -> dict[str, Any]:
+    # Only `mrkdwn` texts can mention people or hide a link behind words, and the one here is our own.
+    blocks: list[dict[str, Any]] = [{"type": "section", "text": {"type": "plain_text", "text": text, "emoji": False}}]
+    if link:
+        blocks.append({"type": "section", "text": {"type": "mrkdwn", "text": f"<{link}|Open the plan>"}})
+    escaped = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return {"text": escaped, "mrkdwn": False, "blocks": blocks}
+
+
+def _write_for_teams(text: str, link: str) -> dict[str, Any]:
+    # A TextBlock would read Markdown; the runs of a RichTextBlock are plain.
+    body = [{"type": "RichTextBlock", "inlines": [{"type": "TextRun", "text": line}]} for line in text.split("\n")]
+    actions = [{"type": "Action.OpenUrl", "title": "Open the plan", "url": link}] if link else []
+    card = {
+        "$schema": "http://adaptivecards.io/schemas/adaptive-card.json",
+        "type": "AdaptiveCard",
+        "version": "1.4",
+        "body": body,
+        "actions": actions,
+    }
+    attachment = {"contentType": "application/vnd.microsoft.card.adaptive", "contentUrl": None, "content": card}
+    return {"type": "message", "attachments": [attachment]}
+
+
+def _is_url(text: str) -> bool:
+    try:
+        return httpx2.URL(text).scheme in {"https", "http"}
+    except httpx2.InvalidURL:
+        return False
+
+
+def _read(path: Path) -> str:
+    """Returns the text of a file. Raises ConfigError."""
+    try:
+        return path.read_text("utf-8").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise errors.ConfigError(f"cannot read {path} (plans.notify): {type(error).__name__}") from None

@@ -4,15 +4,20 @@ another log-in or come twice, and sessions that outlive what they rest on."""
 from __future__ import annotations
 
 import base64
+import contextlib
 import hashlib
+import ssl
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Final
 from urllib import parse
 
+import httpx2
 import pytest
 
+from kubescript_safety.controlplane import pki
 from security_tests import identity_provider, recorder
 from security_tests.identity_provider import Provider
 from tests.kit import http_server, patience
@@ -201,6 +206,49 @@ def test_a_session_does_not_outlive_its_id_token(attempt: Attempt) -> None:
     attempt.finish(attempt.provider.token(attempt.claims(exp=until)))
     patience.until(lambda: time.time() >= until)
     assert attempt.person.get(PLANS).headers["location"] == "/approvals/login"
+
+
+def test_a_session_of_a_certificate_needs_it_each_time(provider: Provider, tmp_path: Path) -> None:
+    """The cookie alone is worth nothing, nor with another person's certificate; and a certificate alone opens nothing."""
+    authority = pki.Authority()
+    authority.serving(["localhost"], ["127.0.0.1"]).write(tmp_path, "server")
+    (tmp_path / "ca.crt").write_bytes(authority.certificate)
+    (tmp_path / "secret").write_text("client-secret")
+    files = f'cert_file = "{tmp_path}/server.crt"\nkey_file = "{tmp_path}/server.key"\n'
+    tables = f'[tls]\n{files}client_ca_file = "{tmp_path}/ca.crt"\n'
+    (tmp_path / "settings.toml").write_text(SETTINGS.format(folder=tmp_path, issuer=provider.url) + tables)
+    with recorder.Recorder() as cluster:
+        flags = ("--kubeconfig", str(cluster.kubeconfig(tmp_path)), "--config", str(tmp_path / "settings.toml"))
+        with http_server.serving(("--toolsets", "code", *flags)) as port, contextlib.ExitStack() as opened:
+            url = f"https://127.0.0.1:{port}"
+            names = ("ann", "ben", "")
+            ann, ben, nobody = (opened.enter_context(secure(authority, tmp_path, url, name)) for name in names)
+            assert ann.get(PLANS).status_code == 303
+            assert "as ann" in page(ann.get("/approvals/login").text)
+            begun = ann.post("/approvals/login", data={"plan": ""}, headers={"Origin": url})
+            assert begun.status_code == 303 and ann.get(PLANS).status_code == 200
+            cookie = begun.headers["set-cookie"].partition(";")[0]
+            assert cookie.startswith("__Host-kubescript-")
+            assert nobody.get(PLANS, headers={"Cookie": cookie}).status_code == 303
+            assert ann.get(PLANS).status_code == 303  # the attack has ended it
+            ann.post("/approvals/login", data={"plan": ""}, headers={"Origin": url})
+            cookie = f"{cookie.partition('=')[0]}={next(iter(ann.cookies.values()))}"
+            assert ben.get(PLANS, headers={"Cookie": cookie}).status_code == 303
+            assert nobody.post("/approvals/login", data={"plan": ""}, headers={"Origin": url}).status_code == 403
+
+
+def secure(authority: pki.Authority, folder: Path, url: str, user: str) -> httpx2.Client:
+    """A browser with a certificate, where it has a name."""
+    context = ssl.create_default_context(cadata=authority.certificate.decode())
+    if user:
+        authority.client(user, ()).write(folder, user)
+        context.load_cert_chain(folder / f"{user}.crt", folder / f"{user}.key")
+    return httpx2.Client(base_url=url, verify=context, timeout=60, trust_env=False)
+
+
+def page(body: str) -> str:
+    """The words of a page."""
+    return Answer(200, {}, body).page.words
 
 
 def test_a_clients_token_logs_nobody_in(team: Team, provider: Provider) -> None:

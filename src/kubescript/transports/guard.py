@@ -34,8 +34,13 @@ class Guard:
     Probes may request the paths in `anywhere` by any IP address: a page that rebinds uses a name."""
 
     def __init__(
-        self, app: ASGIApp, settings: config.Http = _LOOPBACK_ONLY, anywhere: frozenset[str] = frozenset()
+        self,
+        app: ASGIApp,
+        settings: config.Http = _LOOPBACK_ONLY,
+        anywhere: frozenset[str] = frozenset(),
+        scheme: str = "http",
     ) -> None:
+        """`scheme` is the one by which this machine reaches the server."""
         self._app = app
         self._anywhere = anywhere
         hosts = list(settings.hosts)
@@ -45,7 +50,7 @@ class Guard:
             hosts.append(url.netloc)
             origins.append(f"{url.scheme}://{url.netloc}")
         self._host = _pattern(_LOOPBACK, hosts, _PORT)
-        self._origin = _pattern(f"http://(?:{_LOOPBACK}){_PORT}", origins, "")
+        self._origin = _pattern(f"(?:http|{scheme})://(?:{_LOOPBACK}){_PORT}", origins, "")
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answers one request."""

@@ -200,7 +200,7 @@ def _build_application(
         app = beside.Beside(app, page)
     # Attack: a web page on this machine reads the routes beside MCP.
     anywhere = frozenset() if settings.is_local else routes.OPEN
-    return guard.Guard(app, settings.http, anywhere)
+    return guard.Guard(app, settings.http, anywhere, _scheme(settings))
 
 
 def _is_public(settings: config.Settings) -> bool:
@@ -258,9 +258,12 @@ def _url(listener: socket.socket, settings: config.Settings) -> str:
     host = settings.host
     if ":" in host:
         host = f"[{host}]"
-    scheme = "http" if settings.tls.cert_file is None else "https"
     _, port, *_ = listener.getsockname()
-    return f"{scheme}://{host}:{port}/mcp"
+    return f"{_scheme(settings)}://{host}:{port}/mcp"
+
+
+def _scheme(settings: config.Settings) -> str:
+    return "http" if settings.tls.cert_file is None else "https"
 
 
 def _log_url(server: backend.Backend, url: str) -> None:

@@ -242,8 +242,9 @@ class Entrance:
         url = urllib.parse.urlsplit(self._served.settings.http.url or "")
         if url.netloc:
             return f"{url.scheme}://{url.netloc}"
-        # `transports.guard` has checked that it is a name of this server.
-        return f"{request.url.scheme}://{request.headers['host']}"
+        # `transports.guard` has checked that Host is a name of this server. uvicorn does not know of our TLS.
+        scheme = "http" if self._served.settings.tls.cert_file is None else "https"
+        return f"{scheme}://{request.headers['host']}"
 
     def _cookie(self, request: Request) -> str:
         """Returns the name of the session's cookie."""

@@ -38,6 +38,8 @@ _PER_AUTHOR: Final = 20
 """How many waiting plans of one author the overview lists."""
 # Attack: one person's requests occupy all of the 40 threads that a process has by default.
 _THREADS: Final = anyio.CapacityLimiter(8)
+_STATUS: Final = {"auth.access": 403, "auth.scope": 403, "busy.rate": 429, "plan.policy": 404}
+"""HTTP statuses by the error's code; for all others the page is unavailable."""
 _UNKNOWN: Final = "There is no such plan, or it is none of yours and not yours to approve."
 
 
@@ -103,7 +105,7 @@ class _Team:
         if error.code in {"plan.unknown", "plan.changed"}:
             return self._pages.tell(404, "There is no such plan", _UNKNOWN)
         log.warning("the page: %s", error.message, extra=error.log_fields)
-        status = {"auth.access": 403, "auth.scope": 403, "busy.rate": 429}.get(error.code, 503)
+        status = _STATUS.get(error.code, 503)
         return self._pages.tell(status, "This cannot be shown", error.message)
 
     def _history(self, session: sessions.Session, person: user.User) -> Response:

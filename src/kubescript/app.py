@@ -148,12 +148,14 @@ class Application:
             raise errors.PlanError("no cluster of this server takes plans", code="plan.policy")
         return found
 
-    def page(self, verifier: authenticator.Authenticator) -> backend.WebApplication | None:
+    def page(self, verifier: authenticator.Authenticator, url: str) -> backend.WebApplication | None:
         """Returns the page on which callers approve plans; None if there is none."""
         if not self.settings.plans.page:
             return None
         from kubescript.changes.page import team
+        from kubescript.transports import endpoints
 
+        self._open_keeper().page = endpoints.page_url(url)
         return team.app(self, verifier)
 
     def drain(self) -> None:
@@ -251,8 +253,16 @@ class Application:
         """Returns the keeper of plans, which is made for the first tenant that needs it."""
         with self._lock:
             if self._keeper is None:
-                self._keeper = recovery.Keeper(self._plans)
+                self._keeper = recovery.Keeper(self._plans, self._open_notifier())
             return self._keeper
+
+    def _open_notifier(self) -> recovery.Notifier | None:
+        """Returns what tells a team's chat of plans; None if there is no such chat. Raises ConfigError."""
+        if self._plans.notify is None:
+            return None
+        from kubescript.changes import notices
+
+        return notices.Notifier(self._plans.notify)
 
     def _start_telemetry(self) -> None:
         """Starts Prometheus metrics and the OTLP exporter where they are configured. Otherwise loads neither."""

@@ -201,6 +201,8 @@ class Tenant:
             quote=self.evaluator.answers.quote,
             link=self.planning.link,
             has_page=self.planning.has_page,
+            has_lasting_page=self.planning.has_lasting_page,
+            tell=self.planning.tell,
             ask_s=self.settings.plans.ask_s,
             flags=self._shared.flags,
             caller=self._caller,

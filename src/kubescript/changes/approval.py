@@ -65,10 +65,12 @@ class Approvals:
         sent_as: str = "",
         person: str = "",
         authors: Authors | None = None,
+        tell: Callable[[record.Record], None] | None = None,
     ) -> None:
         """`sent_as` is the user with whose identity plans are applied, if that is not the server's own, and `person`
         the authenticated caller. The plans of authenticated callers are applied by those that `authors` yields, whose
-        own `authors` is None."""
+        own `authors` is None. `tell` is told of each plan that has ended, and raises nothing."""
+        self._tell = tell if tell is not None else _record_nowhere
         self._sent_as = sent_as
         self._plans = plans
         self._applier = applier
@@ -101,7 +103,10 @@ class Approvals:
         if decision.approves:
             self.check(decided)
         put_on_record = self._ledger.record_decision if self._ledger is not None else None
-        return self._plans().decide(plan_id, decision, put_on_record, work.LEASE_S, most_a_day=most_a_day)
+        found = self._plans().decide(plan_id, decision, put_on_record, work.LEASE_S, most_a_day=most_a_day)
+        if found.state == "declined":
+            self._tell(found)
+        return found
 
     def record_breach(self, planned: plan.Plan, breach: str) -> None:
         """Puts it on record that a runbook's plan waits for a person, and which bound it breaks. Raises AuditError."""
@@ -120,8 +125,11 @@ class Approvals:
             try:
                 own = held.enter_context(self._of_author(planned))
             except errors.PlanError as error:
-                return self._refuse(planned, error)
-            return own._apply(planned, report)
+                ended = self._refuse(planned, error)
+            else:
+                ended = own._apply(planned, report)
+        self._tell(ended)
+        return ended
 
     def _apply(self, planned: plan.Plan, report: work.Report) -> record.Record:
         """Applies a plan with the identity of these approvals. Raises KubescriptError."""

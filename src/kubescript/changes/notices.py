@@ -14,7 +14,6 @@ import queue
 import re
 import threading
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
@@ -54,11 +53,9 @@ _ENDED: Final = {
 class Notifier:
     """The sender of one server's notices. Used by many threads."""
 
-    def __init__(self, settings: config.Notify, link: Callable[[str], str]) -> None:
-        """`link` returns the address of a plan's page; an empty string if there is none. Raises ConfigError when a file
-        in the settings cannot be read."""
+    def __init__(self, settings: config.Notify) -> None:
+        """Raises ConfigError when a file in the settings cannot be read."""
         self._format = settings.format
-        self._link = link
         self._url = _read(settings.url_file)
         if not _is_url(self._url):
             raise errors.ConfigError(f"{settings.url_file} (plans.notify.url_file) has no URL")
@@ -68,11 +65,12 @@ class Notifier:
         self._thread = threading.Thread(target=self._run, name="kubescript-notices", daemon=True)
         self._thread.start()
 
-    def tell(self, found: record.Record) -> None:
-        """Sends a notice about a plan soon, if its state is worth one. Raises nothing."""
+    def tell(self, found: record.Record, link: str) -> None:
+        """Sends a notice about a plan soon, if its state is worth one; `link` is the address of its page, if there is
+        one. Raises nothing."""
         if found.state != "pending" and found.state not in _ENDED:
             return
-        document = compose(found, self._format, self._link(found.plan.id))
+        document = compose(found, self._format, link)
         try:
             self._queue.put_nowait(json.dumps(document).encode())
         except queue.Full:

@@ -54,7 +54,8 @@ class Planning:
         self._keeper = kept
         self._page: _Page | None = None
         # The page does not distinguish callers: it is for the one person at this machine.
-        self._has_page = settings.plans.page and caller is None
+        self._is_known = caller is not None
+        self._has_page = settings.plans.page and not self._is_known
         author = _author(settings, caller)
         self._user = caller.name if caller is not None else ""
         # Requests that are sent with the caller's identity have this author's rights, so no other author's plan is
@@ -82,7 +83,9 @@ class Planning:
         )
         # Attack: one caller's server goes on with another one's plan, and the record says that the first one sent it.
         sent_as = "" if self._person is None else self._user
-        self.approvals = approval.Approvals(kept.store, self._applier, ledger, sent_as, author.person, authors)
+        self.approvals = approval.Approvals(
+            kept.store, self._applier, ledger, sent_as, author.person, authors, kept.tell
+        )
 
     def store(self) -> store.Store:
         """Returns the store, which is opened when it is first used. Raises PlanError."""
@@ -111,11 +114,21 @@ class Planning:
         self._keeper.recover(self.approvals)
 
     def link(self, found: record.Record) -> str:
-        """Returns a link that opens a plan's page once; an empty string if there is no page."""
+        """Returns a link that opens a plan's page once, or its lasting address; an empty string if there is no page."""
+        if self.has_lasting_page():
+            return self._keeper.link(found.plan.id)
         opened = self._page_or_none()
         if opened is None:
             return ""
         return opened.links.to(found.plan.id, found.plan.expires)
+
+    def tell(self, found: record.Record) -> None:
+        """Tells a team's chat of a plan. Raises nothing."""
+        self._keeper.tell(found)
+
+    def has_lasting_page(self) -> bool:
+        """Says whether the page has a log-in, so that the address of a plan's page opens it again and again."""
+        return self._is_known and bool(self._keeper.page)
 
     def has_page(self) -> bool:
         """Serves the page if it is not served yet; returns whether there is one."""

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Final, Protocol
 from kubescript import config, errors
 
 if TYPE_CHECKING:
-    from kubescript.changes.store import store
+    from kubescript.changes.store import record, store
 
-__all__ = ["Keeper"]
+__all__ = ["Keeper", "Notifier"]
 
 log = logging.getLogger(__name__)
 
@@ -36,11 +36,25 @@ class _Approvals(Protocol):
         """Forgets old plans. Raises PlanError."""
 
 
+class Notifier(Protocol):
+    """See `notices.Notifier`."""
+
+    def tell(self, found: record.Record, link: str) -> None:
+        """Sends a notice about a plan soon. Raises nothing."""
+
+    def close(self) -> None:
+        """Sends what waits."""
+
+
 class Keeper:
     """The store of one server's plans, which is opened when it is first used. Safe for use from many threads."""
 
-    def __init__(self, settings: config.Plans) -> None:
+    def __init__(self, settings: config.Plans, notifier: Notifier | None = None) -> None:
+        """`notifier` tells a team's chat of plans."""
         self._settings = settings
+        self._notifier = notifier
+        self.page = ""
+        """The address of the page for approvals of a server whose callers are known; empty if there is none."""
         self._lock = threading.Lock()
         self._store: store.Store | None = None
         self._approvals: list[_Approvals] = []
@@ -63,6 +77,15 @@ class Keeper:
             if self._store is None:
                 self._store = store.Store(self._settings.store)
             return self._store
+
+    def link(self, plan_id: str) -> str:
+        """Returns the lasting address of a plan's page; an empty string if there is none."""
+        return f"{self.page}/plans/{plan_id}" if self.page else ""
+
+    def tell(self, found: record.Record) -> None:
+        """Tells a team's chat of a plan that waits for a person, or has ended; later, and without raising anything."""
+        if self._notifier is not None:
+            self._notifier.tell(found, self.link(found.plan.id))
 
     def count(self, caller: str, expires: float, size: int) -> None:
         """Counts a caller's new plan. Raises PlanError if the caller has too many."""
@@ -107,6 +130,8 @@ class Keeper:
     def close(self) -> None:
         """Closes the store."""
         self._closed.set()
+        if self._notifier is not None:
+            self._notifier.close()
         with self._lock:
             if self._store is not None:
                 self._store.close()

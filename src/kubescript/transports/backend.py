@@ -92,8 +92,9 @@ class Backend(Protocol):
         """Returns a new `operator` for other settings, and a function that installs it without closing the previous
         one. Raises ConfigError when the settings cannot take effect."""
 
-    def page(self, verifier: authenticator.Authenticator) -> WebApplication | None:
-        """Returns the page on which callers approve plans, below `endpoints.PAGE`; None if there is none."""
+    def page(self, verifier: authenticator.Authenticator, url: str) -> WebApplication | None:
+        """Returns the page on which callers approve plans, below `endpoints.PAGE`; None if there is none. `url` is that
+        of /mcp."""
 
     def state(self) -> dict[str, object]:
         """Returns the server's version, toolsets and confinement; nothing about a cluster."""

@@ -7,7 +7,7 @@ from typing import Final
 
 from kubescript import config
 
-__all__ = ["METADATA", "PAGE", "PATHS", "is_page", "metadata", "resource"]
+__all__ = ["METADATA", "PAGE", "PATHS", "is_page", "metadata", "page_url", "resource"]
 
 METADATA: Final = "/.well-known/oauth-protected-resource"
 """The path where clients learn the issuer of accepted tokens (RFC 9728)."""
@@ -21,6 +21,11 @@ PATHS: Final = {path: name for name in config.ROUTES for path in (f"/{name}/", f
 def is_page(path: str) -> bool:
     """Says whether a path is the page's."""
     return path == PAGE or path.startswith(f"{PAGE}/")
+
+
+def page_url(url: str) -> str:
+    """Returns the URL of the page; `url` is that of /mcp."""
+    return url.rstrip("/").removesuffix("/mcp") + PAGE
 
 
 def resource(url: str, path: str) -> str:

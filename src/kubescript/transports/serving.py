@@ -195,7 +195,7 @@ def _build_application(
             scopes=settings.auth.scopes,
             open_paths=open_paths,
         )
-        page = server.page(verifier)
+        page = server.page(verifier, url)
     if page is not None:
         app = beside.Beside(app, page)
     # Attack: a web page on this machine reads the routes beside MCP.

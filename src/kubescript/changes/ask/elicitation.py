@@ -36,7 +36,7 @@ Follow = Callable[[record.Record, types.Caller, types.OnProgress | None], Awaita
 _Reply = types.Answer | mcp_types.InputRequiredResult
 """The end of a call: its answer, or a question to which the client returns with another call."""
 Link = Callable[[record.Record], str]
-"""A function that returns a one-time link to a plan's page; an empty string if there is no page."""
+"""A function that returns a link to a plan's page; an empty string if there is no page."""
 
 _POLL_S: Final = 0.3
 _USED_UP: Final = "plan.runbook"
@@ -82,7 +82,11 @@ class Asker:
     quote: outcome.Quote
     link: Link
     has_page: Callable[[], bool]
-    """Serves the page of the plans if possible, and returns whether there is one."""
+    """Serves the local page of the plans if possible, and returns whether there is one."""
+    has_lasting_page: Callable[[], bool]
+    """Returns whether there is a page with a log-in."""
+    tell: Callable[[record.Record], None]
+    """Tells a team's chat of a plan that waits for a person."""
     ask_s: float
     """How many seconds to wait for the person."""
     flags: str = ""
@@ -197,6 +201,7 @@ class Asker:
             return settled
         if self.by_argument:
             return await self._decide_by_argument(call, matter)
+        self.tell(matter.found)
         abilities = call.ctx.session.client_capabilities
         asks = abilities.elicitation if abilities is not None else None
         if asks is None:
@@ -397,7 +402,10 @@ class Asker:
         elif self.caller is None:
             # This client's later calls cannot be told from those of others.
             later = f"; `kubescript plans show {words}` then tells the user what became of it"
-        if self.has_page():
+        how = f"run `kubescript approve {words}`"
+        if self.has_lasting_page():
+            how = f"open {self.link(found)}"
+        elif self.has_page():
             page = f", or open what `kubescript plans link {words}` prints,"
         if self.brings_token:
             later = "; your next call then applies it, with the user's own token"
@@ -408,7 +416,7 @@ class Asker:
         return outcome.add_words(
             answer,
             f"plan {found.plan.id}: {count} {waits} for a person's approval; nothing is changed yet. Tell "
-            f"the user to run `kubescript approve {words}`{page} within {minutes} minutes{later}",
+            f"the user to {how}{page} within {minutes} minutes{later}",
         )
 
 

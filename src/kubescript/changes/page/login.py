@@ -274,8 +274,7 @@ class Entrance:
 
 def base(settings: config.Settings) -> str:
     """Returns the path below which browsers find the page."""
-    path = urllib.parse.urlsplit(settings.http.url or "").path
-    return path.rstrip("/").removesuffix("/mcp") + endpoints.PAGE
+    return urllib.parse.urlsplit(endpoints.page_url(settings.http.url or "")).path
 
 
 def answer_refusal(_request: Request, refused: Exception) -> Response:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubescript import config
+from kubescript import config, errors
 from kubescript.auth import access_rules, user
 from kubescript.changes import plan
 from kubescript.changes.rules import writes
@@ -49,13 +49,25 @@ def _may_plan(settings: config.Settings, person: user.User, context: str) -> boo
 
 def _covers(settings: config.Settings, person: user.User, planned: plan.Plan) -> bool:
     """Says whether the tables for a person cover all that a plan changes."""
-    context = planned.context
-    # A plan of a caller with one cluster does not name it, and the server may have several.
-    if not context and len(settings.context_names) < 2:
-        context = next(iter(settings.context_names), settings.context or "")
+    context = planned.context or _find_context(settings, planned)
     patterns = list(_patterns(settings, person, context))
     namespaces = {step.namespace for step in planned.steps}
     return bool(namespaces) and all(writes.is_in(namespace, patterns) for namespace in namespaces)
+
+
+def _find_context(settings: config.Settings, planned: plan.Plan) -> str:
+    """Returns the context of a plan that does not name it, since its author has one cluster; an empty string if it is
+    not known."""
+    own = settings
+    # Attack: the server has several clusters, and the author may use one that is not the first.
+    if planned.author.known is not None:
+        try:
+            own = access_rules.narrow(settings, planned.author.known.caller)
+        except errors.AuthError:
+            return ""
+    if len(own.context_names) > 1:
+        return ""
+    return next(iter(own.context_names), own.context or "")
 
 
 def _patterns(settings: config.Settings, person: user.User, context: str) -> Iterator[str]:

@@ -20,6 +20,7 @@ from kubescript.wire import inspection
 from tests.kit import approval_page, patience
 
 VALUE: Final = "a value of the plan"
+LINK: Final = "https://team.example.com/approvals/plans/p-1"
 
 
 @dataclass
@@ -64,7 +65,7 @@ def notifier(webhook: Webhook, folder: Path, form: config.NoticeFormat = "json")
     (folder / "url").write_text(webhook.url + "\n")
     (folder / "secret").write_text("shared\n")
     settings = config.Notify(url_file=folder / "url", secret_file=folder / "secret", format=form)
-    return notices.Notifier(settings, lambda plan: f"https://team.example.com/approvals/plans/{plan}")
+    return notices.Notifier(settings)
 
 
 def waiting(**changed: Any) -> record.Record:
@@ -81,11 +82,11 @@ def test_a_plan_that_waits_is_told_with_its_link_and_without_values(
     """In each format; the signature covers the body and the time."""
     own = notifier(webhook, tmp_path, form)
     found = waiting()
-    own.tell(found)
+    own.tell(found, LINK)
     own.close()
     ((headers, body),) = webhook.sent
     text = body.decode()
-    assert f"https://team.example.com/approvals/plans/{found.plan.id}" in text
+    assert LINK in text and found.plan.id in text
     for words in ("uid 1000 (alice)", "deployments.apps", "shop", "patch", "prod"):
         assert words in text
     assert VALUE not in text and "10.0.0.1" not in text and "web" not in text.replace("/approvals", "")
@@ -98,7 +99,7 @@ def test_the_end_of_a_plan_is_told(webhook: Webhook, tmp_path: Path) -> None:
     own = notifier(webhook, tmp_path)
     plan = waiting().plan
     for state in ("approved", "applying", "applied", "declined", "stopped", "expired"):
-        own.tell(record.Record(plan, state, text=VALUE))
+        own.tell(record.Record(plan, state, text=VALUE), LINK)
     own.close()
     assert [each["state"] for each in webhook.documents] == ["applied", "declined", "stopped"]
 
@@ -110,9 +111,9 @@ def test_a_webhook_that_fails_is_tried_three_times_and_the_next_notice_goes_out(
     monkeypatch.setattr(notices, "_PAUSES_S", (0.0, 0.0))
     webhook.statuses = [500, 500, 500]
     own = notifier(webhook, tmp_path)
-    own.tell(waiting())
+    own.tell(waiting(), LINK)
     patience.until(lambda: "not delivered: status 500" in caplog.text)
-    own.tell(waiting())
+    own.tell(waiting(), LINK)
     own.close()
     assert len(webhook.sent) == 4
     assert "secret-of-the-url" not in caplog.text
@@ -125,7 +126,7 @@ def test_no_name_of_a_plan_is_markup_of_a_chat(
 ) -> None:
     """Attack: a script names a namespace so that the notice mentions everybody, or has another link."""
     own = notifier(webhook, tmp_path, form)
-    own.tell(waiting(namespace=name, resource=name, group=name))
+    own.tell(waiting(namespace=name, resource=name, group=name), LINK)
     own.close()
     ((_, body),) = webhook.sent
     text = body.decode()
@@ -136,5 +137,5 @@ def test_a_file_without_a_url_is_named(tmp_path: Path) -> None:
     """At the start, not with the first plan; the content is not in the message."""
     (tmp_path / "url").write_text("hooks.example/secret")
     with pytest.raises(errors.ConfigError, match=r"plans\.notify\.url_file") as caught:
-        notices.Notifier(config.Notify(url_file=tmp_path / "url"), str)
+        notices.Notifier(config.Notify(url_file=tmp_path / "url"))
     assert "hooks.example" not in caught.value.message

@@ -25,7 +25,7 @@ from kubescript.runbooks import folder, lock_file, preapproval
 from kubescript.wire import exchanges
 from kubescript_sandbox import runs
 from kubescript_sandbox.wire import protocol
-from tests.kit import app_objects, clients, fork_servers, people, trails
+from tests.kit import app_objects, clients, fork_servers, patience, people, trails
 from tests.kit.controlplane import logged, official_client
 from tests.kit.controlplane.writer import Writer
 
@@ -115,7 +115,7 @@ def server(run_folder: Path, run_process: int, tmp_path_factory: pytest.TempPath
         "audit": {"file": place / "audit.jsonl"},
         "plans": {"store": str(place / "plans.db"), "page": False},
         "runbooks": {"folder": books},
-        "limits": {"api_calls": 60},
+        "limits": {"api_calls": 60, "max_timeout_ms": 200_000},
     }
     with fork_servers.open_application(settings.Settings.model_validate(given)) as opened:
         yield Server(opened, books, place / "audit.jsonl")
@@ -253,6 +253,21 @@ def test_a_runbooks_value_is_masked_and_bounded(server: Server) -> None:
     caught = 'try:\n    k8s.runbook("endless")\nexcept Exception:\n    pass\nwhile True:\n    pass'
     evaluate = server.application.operator.evaluator.evaluate
     assert "limit.time" in anyio.run(functools.partial(evaluate, caught, 1_000, caller=CALLER, by_caller=True)).text
+    assert server.plan_of('k8s.runbook("note", name="a")').runbook
+
+
+def test_a_cancelled_script_ends_its_runbook(server: Server) -> None:
+    """The runbook's process ends with the call, long before its time is over, and the next call works."""
+    source = HEADER.split("# [arguments")[0] + "# ///\nwhile True:\n    pass"
+    write(server.folder, {**RUNBOOKS, "endless": source})
+    evaluate = server.application.operator.evaluator.evaluate
+
+    async def cancel() -> None:
+        with anyio.move_on_after(1):
+            await evaluate('k8s.runbook("endless")', 200_000, caller=CALLER, by_caller=True)
+
+    anyio.run(cancel)
+    patience.until(lambda: trails.records(server.audit, "script")[-1]["code"] == "cancelled")
     assert server.plan_of('k8s.runbook("note", name="a")').runbook
 
 

@@ -26,7 +26,7 @@ from kubescript.broker import broker, call, operation, records, summary
 from kubescript.changes import draft, plan, planner
 from kubescript.evaluator import answers, runbook_calls, script_request
 from kubescript.output import notes, styles
-from kubescript.runbooks import folder, header
+from kubescript.runbooks import folder
 from kubescript.telemetry import evaluation
 from kubescript.wire import exchanges
 from kubescript_sandbox import runs
@@ -176,7 +176,7 @@ class Evaluator:
         own = self._open_operation(request, entry, drafted)
         deadline = time.monotonic() + request.limits.timeout_ms / 1000
         runbooks = self._open_runbooks(request, own, entry, drafted, deadline)
-        job = self._describe_job(request, own, entry, deadline, runbooks)
+        job = self._describe_job(request, own, entry, deadline, runbooks.wrap if runbooks is not None else None)
         outcome = self._run(self._host.runner, job, own)
         result = planner.Result()
         if self._plans is not None and drafted is not None:
@@ -229,24 +229,21 @@ class Evaluator:
         operation: operation.Operation,
         entry: Entry | None,
         deadline: float,
-        runbooks: runbook_calls.RunbookCalls | None = None,
+        wrap: Callable[[types.OnCall], types.OnCall] | None = None,
     ) -> types.Job:
+        """Returns the job of a script; `wrap` wraps the function that answers its calls."""
         names, namespace = self._handler.names, self._handler.namespace
 
         def on_call(asked: exchanges.Call, timeout_s: float) -> broker.Answer:
-            refusal = runbook_calls.refuse_beyond(operation, request.limits.api_calls)
-            if refusal is not None:
-                return refusal
-            if runbooks is not None and runbook_calls.is_for_runbook(asked):
-                return runbooks.answer(asked)
             return self._handler.handle(asked, operation, timeout_s)
 
+        answer = on_call if wrap is None else wrap(on_call)
         style = self.answers.style(operation.summary, request.patience(deadline))
         return conversation.Job(
             script=request.script,
             limits=request.limits,
             parameters=exchanges.Parameters(namespace, names[0], names),
-            on_call=on_call if entry is None else entry.capture_answers(on_call),
+            on_call=answer if entry is None else entry.capture_answers(answer),
             on_progress=_progress_reporter(request.on_progress, style),
             on_refused=operation.summary.refuse,
             cancellation=request.switch,
@@ -266,35 +263,22 @@ class Evaluator:
         # Attack: the worker of a classic tool is taken over, and calls a runbook that its caller did not ask for.
         known = self._runbooks if request.by_caller else folder.Folder(None)
 
-        def run(
-            script: str, limits: runs.Limits, variables: dict[str, header.Value], own: operation.Operation
-        ) -> runs.Outcome:
-            return self._run_runbook(replace(request, script=script, limits=limits), variables, own, deadline)
+        def run(apart: runbook_calls.Apart) -> runs.Outcome:
+            return self._run_runbook(request, apart, deadline)
 
         style = self.answers.style(outer.summary, request.patience(deadline))
         return runbook_calls.RunbookCalls(known, request.limits, outer, drafted, entry, run, style, deadline)
 
     def _run_runbook(
-        self,
-        request: script_request.ScriptRequest,
-        variables: dict[str, header.Value],
-        own: operation.Operation,
-        deadline: float,
+        self, request: script_request.ScriptRequest, apart: runbook_calls.Apart, deadline: float
     ) -> runs.Outcome:
         """Runs a runbook in a worker of its own. Raises KubescriptError when it did not run."""
-        most = request.limits.api_calls + own.summary.calls
-
-        def on_call(asked: exchanges.Call, timeout_s: float) -> broker.Answer:
-            refusal = runbook_calls.refuse_beyond(own, most)
-            if refusal is not None:
-                return refusal
-            if runbook_calls.is_for_runbook(asked):
-                return runbook_calls.refuse_nested()
-            return self._handler.handle(asked, own, timeout_s)
-
-        job = self._describe_job(request, own, None, deadline)
-        parameters = msgspec.structs.replace(job.parameters, variables=variables)
-        job = replace(job, parameters=parameters, on_call=on_call, on_progress=_ignore, deadline=deadline)
+        own = apart.operation
+        # Its progress would mix with that of the script, and its end must not cancel the script's calls.
+        request = replace(request, script=apart.source, limits=apart.limits, on_progress=None, switch=own.cancellation)
+        job = self._describe_job(request, own, None, deadline, apart.wrap)
+        parameters = msgspec.structs.replace(job.parameters, variables=dict(apart.arguments))
+        job = replace(job, parameters=parameters, deadline=deadline)
         return self._run(self._host.scripts or self._host.runner, job, own)
 
     @staticmethod
@@ -366,10 +350,6 @@ class Evaluator:
 
 def _record_nowhere(_made: plan.Plan) -> None:
     pass
-
-
-def _ignore(_report: protocol.Progress) -> None:
-    """Passes no progress on: that of a runbook would mix with its script's."""
 
 
 def _from_threads(on_progress: types.OnProgress | None) -> script_request.Report | None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final, Protocol
 
@@ -25,7 +26,7 @@ from kubescript_sandbox import runs
 from kubescript_sandbox.host import cancellation
 from kubescript_sandbox.wire import protocol
 
-__all__ = ["Ledger", "RunScript", "RunbookCalls", "is_for_runbook", "refuse_beyond", "refuse_nested"]
+__all__ = ["Apart", "Ledger", "RunApart", "RunbookCalls"]
 
 log = logging.getLogger(__name__)
 
@@ -46,13 +47,21 @@ class Ledger(Protocol):
         AuditError."""
 
 
-class RunScript(Protocol):
-    """A function that runs a script in a worker of its own."""
+@dataclass(frozen=True, slots=True)
+class Apart:
+    """One runbook that is to run in a worker of its own."""
 
-    def __call__(
-        self, script: str, limits: runs.Limits, variables: dict[str, header.Value], own: operation.Operation
-    ) -> runs.Outcome:
-        """Returns the outcome. Raises KubescriptError when the script did not run."""
+    source: str
+    arguments: Mapping[str, header.Value]
+    limits: runs.Limits
+    operation: operation.Operation
+    """What its calls belong to: the record and the budgets are the calling script's."""
+    wrap: Callable[[types.OnCall], types.OnCall]
+    """Wraps the function that answers its calls."""
+
+
+RunApart = Callable[[Apart], runs.Outcome]
+"""A function that runs a runbook; returns its outcome. Raises KubescriptError when it did not run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +74,7 @@ class RunbookCalls:
     """The calling script's operation."""
     draft: draft.Draft | None
     ledger: Ledger | None
-    run_script: RunScript
+    run_apart: RunApart
     style: styles.Style
     """Masks what is passed to the calling script."""
     deadline: float
@@ -75,7 +84,29 @@ class RunbookCalls:
     begun: list[str] = field(default_factory=list)
     """The names of the runbooks that were run."""
 
-    def answer(self, asked: exchanges.Call) -> broker.Answer:
+    def wrap(self, on_call: types.OnCall) -> types.OnCall:
+        """Returns the function that answers the calling script's calls: runbooks here, all others by `on_call`."""
+        return self._wrap(on_call, self._answer)
+
+    def _wrap(self, on_call: types.OnCall, on_runbook: Callable[[exchanges.Call], broker.Answer]) -> types.OnCall:
+        def answer(asked: exchanges.Call, timeout_s: float) -> broker.Answer:
+            # Each worker's own conversation counts its calls. Attack: a script runs runbook after runbook, each of
+            # which makes as many calls as a script may.
+            if self.operation.summary.calls >= self.limits.api_calls:
+                return self._refuse_beyond()
+            if asked.path[: len(exchanges.RUNBOOKS)] == exchanges.RUNBOOKS:
+                return on_runbook(asked)
+            return on_call(asked, timeout_s)
+
+        return answer
+
+    def _refuse_beyond(self) -> broker.Answer:
+        """Returns the refusal of a call beyond the limit for a script and its runbooks."""
+        self.operation.summary.refuse("limit.calls")
+        message = f"more than {self.limits.api_calls} API calls, with those of runbooks"
+        return exchanges.Reply(0, fault=protocol.ScriptFault("limit.calls", message)), None
+
+    def _answer(self, asked: exchanges.Call) -> broker.Answer:
         """Answers one call. A refused or failed one is an answer, not an exception."""
         self.operation.summary.count_call()
         used = plan.Runbook(asked.path[-1] if asked.path[:-1] == exchanges.RUNBOOKS else "")
@@ -114,10 +145,10 @@ class RunbookCalls:
             if self.ledger is not None:
                 self.ledger.record_runbook(used, "")
             log.info("runbook %s (sha256 %s)", used.name, used.sha256, extra={"event": "runbook.run"})
-            outcome = self._run_apart(used, found.source)
+            outcome = self._run_source(used, found.source)
         return self._check_outcome(used, outcome)
 
-    def _run_apart(self, used: plan.Runbook, source: str) -> runs.Outcome:
+    def _run_source(self, used: plan.Runbook, source: str) -> runs.Outcome:
         """Runs the runbook's bytes in a worker of its own. Raises KubescriptError."""
         left_ms = int((self.deadline - time.monotonic()) * 1000)
         left_calls = self.limits.api_calls - self.operation.summary.calls
@@ -130,10 +161,15 @@ class RunbookCalls:
         if self.draft is not None:
             part = self.draft.begin_runbook(used)
         own = replace(self.operation, cancellation=switch, draft=part)
-        with self.operation.cancellation.closing(switch.cancel):
-            outcome = self.run_script(source, limits, dict(used.arguments), own)
-        if part is not None:
-            part.end(failed=outcome.fault is not None)
+        apart = Apart(source, used.arguments, limits, own, lambda on_call: self._wrap(on_call, _refuse_nested))
+        has_failed = True
+        try:
+            with self.operation.cancellation.closing(switch.cancel):
+                outcome = self.run_apart(apart)
+            has_failed = outcome.fault is not None
+        finally:
+            if part is not None:
+                part.end(failed=has_failed)
         return outcome
 
     def _check_outcome(self, used: plan.Runbook, outcome: runs.Outcome) -> bytes:
@@ -178,23 +214,7 @@ class RunbookCalls:
         return exchanges.Reply(0, fault=fault)
 
 
-def refuse_beyond(own: operation.Operation, most: int) -> broker.Answer | None:
-    """Returns the refusal of a call if a script and its runbooks have made as many as they may; otherwise None."""
-    # Each worker's own conversation counts its calls. Attack: a script runs runbook after runbook, each of which makes
-    # as many calls as a script may.
-    if own.summary.calls < most:
-        return None
-    own.summary.refuse("limit.calls")
-    message = f"more than {most} API calls, with those of runbooks"
-    return exchanges.Reply(0, fault=protocol.ScriptFault("limit.calls", message)), None
-
-
-def is_for_runbook(asked: exchanges.Call) -> bool:
-    """Says whether a call is for a runbook, and not for a cluster."""
-    return asked.path[: len(exchanges.RUNBOOKS)] == exchanges.RUNBOOKS
-
-
-def refuse_nested() -> broker.Answer:
-    """Returns the refusal of a call that a runbook makes."""
+def _refuse_nested(_asked: exchanges.Call) -> broker.Answer:
+    """Returns the refusal of a call of a runbook that another one makes."""
     message = "a runbook cannot call a runbook; call both from the script"
     return exchanges.Reply(0, fault=protocol.ScriptFault("runbook.nested", message)), None

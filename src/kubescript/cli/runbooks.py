@@ -62,12 +62,17 @@ def lock(context: click.Context, /, **given: object) -> None:
 
 
 def _read_lock(opened: runbook_folder.Folder) -> dict[str, str]:
-    """Returns the digests of the lock file that is there; none if there is none."""
+    """Returns the digests of the lock file; none if there is none, or if it cannot be read, which is printed."""
+    from kubescript import errors
     from kubescript.runbooks import lock_file
 
     if not (opened.path / lock_file.NAME).exists():
         return {}
-    return opened.read_lock()
+    try:
+        return opened.read_lock()
+    except errors.RunbookError as error:
+        process.echo(_line(f"Warning: {error.message}"), err=True)
+        return {}
 
 
 def _describe_change(before: str | None, now: str | None) -> str:

@@ -83,6 +83,8 @@ class RunbookCalls:
     """Held while a runbook runs. Attack: a batch of 256 calls starts as many processes."""
     begun: list[str] = field(default_factory=list)
     """The names of the runbooks that were run."""
+    listed: list[bytes] = field(default_factory=list)
+    """The list of all runbooks, once the script has asked for it."""
 
     def wrap(self, on_call: types.OnCall) -> types.OnCall:
         """Returns the function that answers the calling script's calls: runbooks here, all others by `on_call`."""
@@ -124,6 +126,13 @@ class RunbookCalls:
 
     def _list(self) -> bytes:
         """Returns the runbooks as JSON."""
+        # Attack: a script lists 200 runbooks of 128 KiB a thousand times, and the host hashes 25 GiB.
+        with self.lock:
+            if not self.listed:
+                self.listed.append(self._describe_all())
+            return self.listed[0]
+
+    def _describe_all(self) -> bytes:
         found = []
         for each in self.known.list_valid():
             declared = {name: msgspec.to_builtins(one) for name, one in each.header.arguments.items()}

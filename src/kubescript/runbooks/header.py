@@ -139,7 +139,8 @@ def parse(source: str) -> Header:
 
 def _cut_out(source: str) -> str:
     """Returns the text of the only block. Raises RunbookError."""
-    lines = source.splitlines()
+    # Python ends its lines there too. Attack: a line that only `splitlines` ends hides another header in a comment.
+    lines = source.split("\n")
     if lines.count(_OPEN) != 1:
         raise _fault(f"there must be exactly one block that begins with the line `{_OPEN}`")
     text: list[str] = []

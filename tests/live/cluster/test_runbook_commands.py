@@ -90,4 +90,7 @@ def test_locking_prints_what_has_changed(books: Path) -> None:
     assert "team-[a-z0-9-]{1,40}" in run(books, "show", "other").stdout
     (books / "other.py").unlink()
     assert "gone     other" in run(books, "lock").stdout
+    (books / "runbooks.lock").write_text("{")
+    repaired = run(books, "lock")
+    assert "is not TOML" in repaired.stderr and f"new      {NAME}" in repaired.stdout
     assert run(books, "list").returncode == 0

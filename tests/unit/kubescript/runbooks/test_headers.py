@@ -26,6 +26,7 @@ def argument(text: str) -> str:
 FAULTS: Final = {
     "no header": ("1", "exactly one block"),
     "two headers": (block(DESCRIBED) + "\n" + block(DESCRIBED), "exactly one block"),
+    "one in a comment": ("# x\u2028# /// runbook\u2028# description = 'x'\u2028# ///\n1", "exactly one block"),
     "no end": ("# /// runbook\n# description = 'x'\n1", "the last one must be"),
     "no TOML": (block("description"), "is not TOML"),
     "no description": (block(""), "description"),

@@ -6,14 +6,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
+import anyio
+import mcp_types
 import pytest
-from kubernetes import client
+from kubernetes import client as kubernetes_client
 from selenium import webdriver
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.wait import WebDriverWait
 
-from tests.kit import browser, callers, people
+from tests.kit import browser, callers, clients, people
 from tests.kit.controlplane.server import ControlPlane
 from tests.kit.identity_provider import IdentityProvider
 from tests.kit.keycloak import realm
@@ -27,6 +29,7 @@ WIDTH: Final = 360
 """Pixels of a small telephone."""
 SETTINGS: Final = """
 writes = "plan"
+acts_as = "impersonate"
 [auth]
 issuer = "{issuer}"
 user_claim = "preferred_username"
@@ -35,8 +38,14 @@ store = "{store}"
 [plans.login]
 client_id = "{client}"
 client_secret_file = "{secret}"
+[[write_policy.approvals]]
+namespaces = ["{namespace}"]
+count = 2
 [[approvers]]
 groups = ["payments"]
+namespaces = ["callers-*"]
+[[approvers]]
+users = ["eve"]
 namespaces = ["callers-*"]
 """
 
@@ -47,17 +56,23 @@ def known(scratch: ControlPlane, tmp_path_factory: pytest.TempPathFactory) -> ca
 
 
 @pytest.fixture(scope="module")
-def team(known: callers.Callers, identity_provider: IdentityProvider, postgresql: Postgres) -> Iterator[Team]:
-    """A server whose callers Keycloak knows: Alice and Bob of `payments`, and Eve."""
+def replicas(
+    known: callers.Callers, identity_provider: IdentityProvider, postgresql: Postgres
+) -> Iterator[tuple[Team, Team]]:
+    """Two servers with one store, whose callers Keycloak knows: Alice and Bob of `payments`, and Eve."""
     secret = known.folder / "secret"
     secret.write_text(realm.SECRET)
     settings = SETTINGS.format(
-        issuer=identity_provider.issuer, store=postgresql.database(), client=realm.APPROVALS, secret=secret
+        issuer=identity_provider.issuer,
+        store=postgresql.database(),
+        client=realm.APPROVALS,
+        secret=secret,
+        namespace=NAMESPACE,
     )
-    with known.serving(settings) as port:
-        url = f"http://127.0.0.1:{port}"
-        identity_provider.resource(f"{url}/mcp")
-        yield Team(url, {name: identity_provider.token(name) for name in realm.USERS})
+    with known.serving(settings) as port, known.serving(settings) as other:
+        identity_provider.resource(f"http://127.0.0.1:{port}/mcp")
+        tokens = {name: identity_provider.token(name) for name in realm.USERS}
+        yield Team(f"http://127.0.0.1:{port}", tokens), Team(f"http://127.0.0.1:{other}", tokens)
 
 
 @pytest.fixture
@@ -80,22 +95,47 @@ def fits(window: webdriver.Chrome) -> bool:
     return bool(window.execute_script("return document.documentElement.scrollWidth <= arguments[0]", WIDTH))
 
 
-def test_a_second_person_approves_on_a_telephone(team: Team, known: callers.Callers, window: webdriver.Chrome) -> None:
-    """The link leads through Keycloak to the plan; it is applied, and both names are on it."""
-    made = team.plan("alice", make(NAMESPACE, "by-telephone"))
-    window.get(f"{team.url}{PLANS}/{made}")
+def approve(window: webdriver.Chrome, link: str, user: str) -> None:
+    """Follows a link to a plan on a telephone that knows nobody, logs in, and approves."""
+    browser.command(window, "Network.clearBrowserCookies")
+    window.get(link)
     assert fits(window)
     window.find_element(By.PARTIAL_LINK_TEXT, "Log in at").click()
-    log_in(window, "bob")
+    log_in(window, user)
     shown = people.see(window, "Waits for a decision")
-    assert "by-telephone" in shown and "bob" in shown and fits(window)
+    assert "by-telephone" in shown and user in shown and fits(window)
     people.press(window, "approve")
-    assert "user bob" in people.see(window, "Applied") and fits(window)
-    core: Any = client.CoreV1Api(known.api)
+
+
+async def ask(team: Team, person: people.Client) -> str:
+    """What Alice's client answers to her model in the end."""
+    async with callers.connected(team.port, team.secrets["alice"], elicitation_callback=person) as client:
+        return clients.text(await clients.evaluate(client, make(NAMESPACE, "by-telephone")))
+
+
+def test_two_people_approve_on_a_telephone_at_another_replica(
+    replicas: tuple[Team, Team], known: callers.Callers, window: webdriver.Chrome
+) -> None:
+    """The client's link leads through Keycloak to the plan. It is applied as its author, since neither of those who
+    approve may do this in the cluster, and the author's call that waits hears of it."""
+    asked, elsewhere = replicas
+    links: list[str] = []
+
+    def decide(question: people.Question) -> None:
+        assert isinstance(question, mcp_types.ElicitRequestURLParams)
+        links.append(question.url.replace(asked.url, elsewhere.url))
+        approve(window, links[0], "bob")
+        people.see(window, "Waits for a decision")
+        approve(window, links[0], "eve")
+        assert "user eve" in people.see(window, "Applied") and fits(window)
+
+    answer = anyio.run(ask, asked, people.Client(meanwhile=decide))
+    assert "applied" in answer and "user eve" in answer
+    core: Any = kubernetes_client.CoreV1Api(known.api)
     assert core.read_namespaced_config_map("by-telephone", NAMESPACE).data == {"key": "1"}
-    window.get(f"{team.url}{PLANS}")
+    window.get(f"{elsewhere.url}{PLANS}")
     assert fits(window)
     window.find_element(By.CSS_SELECTOR, ".person button").click()
     people.see(window, "You are logged out")
-    window.get(f"{team.url}{PLANS}/{made}")
+    window.get(links[0])
     assert "by-telephone" not in people.text(window)

@@ -25,7 +25,7 @@ from selenium.webdriver.support.wait import WebDriverWait
 from kubescript import app
 from kubescript.changes import plan, planning
 from kubescript.changes.store import record
-from tests.kit import clients, terminals
+from tests.kit import callers, clients, terminals
 
 Question = mcp_types.ElicitRequestFormParams | mcp_types.ElicitRequestURLParams
 
@@ -225,8 +225,12 @@ def _opened(connecting: contextlib.AbstractAsyncContextManager[mcp.Client]) -> I
 
 
 @contextlib.contextmanager
-def joined(port: int, mode: str = "legacy", person: Client | None = None) -> Iterator[Talk]:
+def joined(port: int, mode: str = "legacy", person: Client | None = None, token: str = "") -> Iterator[Talk]:
     """A conversation with a server that is shared, over HTTP."""
+    if token:
+        with _opened(callers.connected(port, token, mode=mode, elicitation_callback=person)) as opened:
+            yield opened
+        return
     with _opened(mcp.Client(f"http://127.0.0.1:{port}/mcp", mode=mode, elicitation_callback=person)) as opened:
         yield opened
 

@@ -208,6 +208,11 @@ class Author(msgspec.Struct, frozen=True):
         return self.known.caller.person if self.known is not None else ""
 
     @property
+    def is_sender(self) -> bool:
+        """Whether the plan is sent in the author's name, rather than in the server's."""
+        return self.known is not None and self.known.acts_as != "server"
+
+    @property
     def brings_token(self) -> bool:
         """Whether the plan is sent with the author's own token, which only the author's calls have."""
         return self.known is not None and self.known.acts_as == "caller"

@@ -94,6 +94,9 @@ class Planning:
     def undo(self, plan_id: str, caller: types.Caller) -> undo.Reverse:
         """Makes and keeps the reverse of a plan, for a person to approve. Raises KubescriptError."""
         done = self.approvals.get(plan_id)
+        if done.plan.author.is_sender:
+            text = "it was sent as its author, and so must be what takes it back: the author's own script can plan that"
+            raise errors.PlanError(text, code="plan.author")
         # What takes back a plan on record is on the same record.
         if done.plan.audit:
             self.approvals.check(done.plan)

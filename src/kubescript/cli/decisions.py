@@ -223,7 +223,8 @@ def _tell_undo(opened: app.Application, found: record.Record) -> None:
     from kubescript.changes import undo
     from kubescript.changes.view import plain
 
-    if all(application.state != "done" for application in found.steps):
+    is_nothing_done = all(application.state != "done" for application in found.steps)
+    if is_nothing_done or found.plan.author.is_sender:
         return
     lasting = undo.describe_lasting(found)
     if lasting:

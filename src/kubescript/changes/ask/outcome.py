@@ -92,6 +92,6 @@ def _outcome(found: record.Record) -> str:
 def _describe_changes(found: record.Record) -> str:
     count = sum(step.state == "done" for step in found.steps)
     text = f"{count} of {len(found.steps)} changes were made"
-    if not count:
+    if not count or found.plan.author.is_sender:
         return text
     return f"{text}; the user can take it back with `kubescript plans undo {found.plan.id}`, with this server's flags"

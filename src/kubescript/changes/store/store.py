@@ -157,13 +157,13 @@ class Store:
         plan_id: str,
         decision: record.Decision,
         put_on_record: PutOnRecord | None = None,
-        lease_s: float = 0.0,
+        lease_s: float | None = None,
         *,
         most_a_day: int = 0,
     ) -> record.Record:
         """Keeps one person's answer; a decline ends the plan, and its last approval makes it `approved`.
         `put_on_record` is called for an answer that counts, before it takes effect; what it raises stops that. If
-        nobody has begun to apply the approved plan after `lease_s` seconds, it is unfinished; with 0 it never is. A
+        nobody has begun to apply the approved plan after `lease_s` seconds, it is unfinished; without, it never is. A
         runbook is approved in advance at most `most_a_day` times in 24 hours.
 
         Raises PlanError: plan.unknown, .expired, .decided, .changed, .approver, .override, .runbook, .store.
@@ -186,7 +186,7 @@ class Store:
                 values["ended"] = now
             elif len(given) >= found.plan.approvals:
                 state = "approved"
-                values["lease_until"] = now + lease_s if lease_s else 0.0
+                values["lease_until"] = now + lease_s if lease_s is not None else 0.0
             decided = msgspec.structs.replace(found, state=state, decisions=given)
             _write(connection, decided, state=state, **values)
             # Nothing takes effect unrecorded: the answer takes effect when this transaction ends. Attack: an answer

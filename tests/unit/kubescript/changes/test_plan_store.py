@@ -409,6 +409,26 @@ def test_a_plan_that_was_changed_behind_our_back_is_not_applied(plans: store.Sto
     assert plans.claim(other.id, "one", LEASE_S).state == "applying"
 
 
+def test_an_approved_plan_that_nobody_begins_to_apply_is_found_after_the_lease(
+    plans: store.Store, clock: Clock
+) -> None:
+    """Its server has died right after the approval. One that waits for its author's call is found for the author."""
+    alice = plan.Identity("alice", "tokens", "alice", (), (), (), "caller")
+    new = added(plans, author=plan.Author("user alice", identity=alice))
+    plans.decide(new.id, answer(new, BOB), None, LEASE_S)
+    assert plans.list_unfinished() == [] and plans.list_ready(alice.caller.person) == [new.id]
+    assert plans.list_ready(msgspec.structs.replace(alice, issuer="another").caller.person) == []
+    clock.now += LEASE_S
+    assert plans.list_unfinished() == [new.id]
+    plans.claim(new.id, "one", LEASE_S)
+    assert plans.list_unfinished() == [] and plans.list_ready(alice.caller.person) == []
+    clock.now = OVER
+    plans.finish(new.id, "one", "applied", "")
+    late = approved(plans, expires=OVER + 1)
+    clock.now += 2
+    assert plans.list_unfinished() == [] and plans.get(late.id).state == "expired"
+
+
 def test_a_plan_that_nobody_approved_is_not_applied_whatever_its_state_says(plans: store.Store, url: str) -> None:
     new = added(plans, approvals=2)
     plans.decide(new.id, answer(new))

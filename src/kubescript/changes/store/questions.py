@@ -1,7 +1,8 @@
 """The questions that wait at clients which come back with the answer (protocol 2026-07-28), with the scripts' answers.
 
-A client may bring its person's decision to any replica. It gets a random token, of which the store has only a digest:
-who reads the store cannot answer a question, and no key has to be shared, rotated or protected.
+A client may bring its person's decision to any replica. It gets a random token, of which the store has only a digest,
+and with which the answer is sealed: who reads the store can neither answer a question nor read what its script has
+found. No key has to be shared, rotated or protected.
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ from collections.abc import Callable
 from typing import Final
 
 import msgspec
+from cryptography import exceptions
+from cryptography.hazmat.primitives.ciphers import aead
 from sqlalchemy import Connection, delete, func, insert, select
 
 from kubescript import errors
@@ -21,6 +24,8 @@ __all__ = ["Question", "Questions"]
 
 _QUESTIONS: Final = schema.QUESTIONS
 _TOKEN_BYTES: Final = 32
+# A key seals one answer, so its nonce need not differ.
+_NONCE: Final = bytes(12)
 # Attack: a caller makes plan after plan, each with an answer of 4 MiB, and never decides.
 _MOST: Final = 64
 """How many questions one person may have; older ones can no longer be answered."""
@@ -64,7 +69,7 @@ class Questions:
             "created": self._clock(),
             "expires": expires,
             "question": msgspec.json.encode(question),
-            "answer": answer if len(answer) <= _MOST_BYTES else b"",
+            "answer": _cipher(token).encrypt(_NONCE, answer if len(answer) <= _MOST_BYTES else b"", None),
         }
         with self._database.writing() as connection:
             connection.execute(insert(_QUESTIONS).values(row))
@@ -81,12 +86,21 @@ class Questions:
             row = connection.execute(query).one_or_none()
         if row is None:
             raise errors.PlanError("there is no such question, or it has expired", code="plan.session")
-        return _QUESTION.decode(row.question), row.answer
+        try:
+            return _QUESTION.decode(row.question), _cipher(token).decrypt(_NONCE, row.answer, None)
+        except (exceptions.InvalidTag, msgspec.MsgspecError):
+            raise errors.PlanError("the question is not as it was written", code="plan.session") from None
 
 
 def _digest(token: str) -> str:
     data = token.encode("utf-8", "surrogatepass")
     return hashlib.sha256(data).hexdigest()
+
+
+def _cipher(token: str) -> aead.AESGCM:
+    """Returns the cipher of one answer: no other has its key."""
+    data = token.encode("utf-8", "surrogatepass")
+    return aead.AESGCM(hashlib.sha256(b"answer " + data).digest())
 
 
 def _forget_oldest(connection: Connection, person: str) -> None:

@@ -26,6 +26,7 @@ from tests.kit.visitor import Answer
 
 pytestmark = pytest.mark.promise("V-05")
 
+ADDRESSES: Final = iter(range(1, 255))
 CLIENT: Final = "page"
 SETTINGS: Final = """
 writes = "plan"
@@ -75,6 +76,8 @@ class Attempt:
     def __post_init__(self) -> None:
         """Begins it."""
         self.person = Person(self.team)
+        # Failed log-ins are counted by address.
+        self.person.visitor.source = f"127.0.2.{next(ADDRESSES)}"
         answer = self.person.get(LOGIN)
         assert answer.status == 303, answer.body
         address, _, query = answer.headers["location"].partition("?")
@@ -171,6 +174,13 @@ def test_the_answer_of_another_browsers_log_in_opens_nothing(team: Team, provide
     stranger.person.cookies.clear()
     assert stranger.finish().status == 403 and not stranger.is_in
     assert attacker.finish().status == 200 and attacker.is_in
+
+
+def test_guessed_answers_are_bounded(team: Team, provider: Provider) -> None:
+    """As wrong tokens are; another address logs in meanwhile."""
+    guesser = Attempt(team, provider)
+    assert [guesser.finish(state="x").status for _ in range(31)] == [403] * 30 + [429]
+    assert Attempt(team, provider).finish().status == 200
 
 
 def test_an_answer_counts_once(attempt: Attempt) -> None:

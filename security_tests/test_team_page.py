@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any, Final
 from urllib import parse
 
 import pytest
 from kubernetes import client
 
-from tests.kit import callers, patience
+from tests.kit import callers, clients, patience
 from tests.kit.controlplane import shared
 from tests.kit.team_page import PLANS, Person, Team, make
 
@@ -194,6 +197,11 @@ def test_a_log_in_leads_nowhere_else(team: Team, where: str) -> None:
     person = Person(team)
     answer = person.log_in(team.secrets["bob"], where)
     assert (answer.status, answer.headers["location"]) == (303, PLANS)
+    assert [person.get(path).status for path in ("/approvals", "/approvals/", "/approvals//evil.example")] == [
+        200,
+        404,
+        404,
+    ]
     assert "evil" not in person.get(f"/approvals/login?plan={parse.quote(where)}").body
 
 
@@ -270,3 +278,21 @@ def test_a_person_who_loses_the_token_loses_the_session(team: Team, known: calle
         file.write_text(kept)
     patience.until(lambda: Person(team).log_in(team.secrets["eve"]).status == 303)
     assert eve.get().status == 303
+
+
+def test_a_reload_takes_a_right_away_from_open_sessions(known: callers.Callers, tmp_path: Path) -> None:
+    """The plan that a person was reading is then unknown to that person, whose form no longer counts."""
+    file = tmp_path / "kubescript.toml"
+    store = f'[plans]\nstore = "{tmp_path / "plans" / "plans.db"}"\n'
+    file.write_text(SETTINGS + known.tokens() + store)
+    flags = ("--toolsets", "code", "--kubeconfig", str(known.kubeconfig), "--config", str(file))
+    with clients.running(flags) as (port, process):
+        own = Team(f"http://127.0.0.1:{port}", known.secrets)
+        made = own.plan("alice", make(PAYMENTS, "reloaded"))
+        bob = own.person("bob")
+        form = {**bob.form(made), "decision": "approve"}
+        file.write_text(SETTINGS.replace('users = ["bob"]', 'users = ["nobody"]') + known.tokens() + store)
+        os.kill(process, signal.SIGHUP)
+        patience.until(lambda: bob.get(f"{PLANS}/{made}").status == 404)
+        assert bob.post(f"{PLANS}/{made}", form).status == 404
+        assert waits(own, made) and bob.get().status == 200

@@ -63,6 +63,8 @@ class Authenticator:
             ways.append(reviewer.verify)
         self._opaque = opaque.Opaque(ways)
         self._keys = opaque.Questions()
+        # Attack: strangers begin and end log-ins, so that no key is fetched for the callers.
+        self._strangers = opaque.Questions()
 
     async def bearer(self, token: str) -> user.Credential:
         """Returns the credential of a token. Raises AuthError."""
@@ -98,12 +100,12 @@ class Authenticator:
     async def begin_login(self, secret: str, back: str) -> str:
         """Returns the URL at which a person logs in; see `logins.Logins.begin`. Raises AuthError."""
         assert self._logins is not None
-        return await self._keys.ask(self._logins.begin, secret, back)
+        return await self._strangers.ask(self._logins.begin, secret, back)
 
     async def finish_login(self, secret: str, back: str, answer: Mapping[str, str]) -> user.Credential:
         """Returns the credential of a person who has logged in. Raises AuthError."""
         assert self._logins is not None
-        found = await self._keys.ask(self._logins.finish, secret, back, answer)
+        found = await self._strangers.ask(self._logins.finish, secret, back, answer)
         return self._check(found)
 
     async def _find(self, token: str) -> user.Credential:

@@ -11,7 +11,6 @@ import logging
 import re
 import secrets
 import time
-import urllib.parse
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final, TypeVar, TypeVarTuple
 
@@ -20,16 +19,16 @@ import anyio.to_thread
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
-from kubescript import config, errors
-from kubescript.changes.page import attempts, deciding, rendering, rights, sessions
+from kubescript import errors
+from kubescript.changes.page import attempts, deciding, place, rendering, rights, sessions
 from kubescript.changes.view import characters
-from kubescript.transports import endpoints, scope_keys
+from kubescript.transports import scope_keys
 
 if TYPE_CHECKING:
     from kubescript.auth import authenticator, user
     from kubescript.changes.page import host
 
-__all__ = ["Entrance", "Refused", "answer_refusal", "base", "is_equal"]
+__all__ = ["Entrance", "Refused", "answer_refusal", "is_equal"]
 
 _T = TypeVar("_T")
 _Arguments = TypeVarTuple("_Arguments")
@@ -65,6 +64,7 @@ class Entrance:
         self._verifier = verifier
         self._sessions = kept
         self._pages = pages
+        self._place = place.Place(served.settings)
         self._attempts = attempts.Attempts()
 
     async def admit(self, request: Request) -> tuple[sessions.Session, user.User]:
@@ -91,7 +91,7 @@ class Entrance:
 
     def is_own_form(self, request: Request) -> bool:
         """Says whether a form was sent by one of this server's pages."""
-        return deciding.is_from(request, self._origin(request))
+        return deciding.is_from(request, self._place.find_origin(request))
 
     async def show(self, request: Request) -> Response:
         """Returns the page on which a person logs in."""
@@ -103,19 +103,15 @@ class Entrance:
         plan_id = _plan_id(form.get("plan"))
         # Attack: a page of another site logs this browser in as its own owner, who then reads what is decided.
         if not self.is_own_form(request):
-            text = f"The form was not sent from this server's page. Open {self._origin(request)}{self._pages.base}"
+            text = f"The form was not sent from this server's page. Open {self._place.find_origin(request)}{self._pages.base}"
             return self._pages.tell(403, "You are not logged in", text)
-        address = request.client.host if request.client is not None else ""
-        self._attempts.check(address)
+        self._attempts.check(_address(request))
         way: sessions.Way = "token" if form.get("token") else "certificate"
         try:
             found = await self._identify(request, way, form.get("token").strip())
             rights.check(self._served.settings, found.user)
         except errors.AuthError as error:
-            if error.code != "auth.unavailable":
-                self._attempts.fail(address)
-            log.warning("a log-in to the page is refused: %s", error.message, extra=error.log_fields)
-            return self._offer(request, plan_id, error.message, 503 if error.code == "auth.unavailable" else 403)
+            return self._refuse(request, plan_id, error)
         answer = self._pages.redirect(plan_id)
         await self._begin(request, answer, found, way)
         return answer
@@ -126,30 +122,32 @@ class Entrance:
             return self._offer(request, "")
         plan_id = _plan_id(request.query_params.get("plan", ""))
         secret = secrets.token_urlsafe(_SECRET_BYTES)
-        answer = RedirectResponse(await self._verifier.begin_login(secret, self._callback(request)), 303)
+        answer = RedirectResponse(await self._verifier.begin_login(secret, self._place.find_callback(request)), 303)
         # The identity provider sends the browser back from another site.
-        self._set_cookie(request, answer, "-login", f"{secret}.{plan_id}", "lax", _LOGIN_S)
+        self._place.set_cookie(request, answer, "-login", f"{secret}.{plan_id}", "lax", _LOGIN_S)
         return answer
 
     async def finish(self, request: Request) -> Response:
         """Logs a person in who comes back from the identity provider."""
-        kept = request.cookies.get(self._cookie(request) + "-login", "")
+        kept = request.cookies.get(self._place.name_cookie(request) + "-login", "")
         secret, _, plan_id = kept.partition(".")
         plan_id = _plan_id(plan_id)
+        self._attempts.check(_address(request))
         try:
             if not self._verifier.issuer:
                 raise errors.AuthError("there is no log-in at an identity provider here")
-            found = await self._verifier.finish_login(secret, self._callback(request), dict(request.query_params))
+            found = await self._verifier.finish_login(
+                secret, self._place.find_callback(request), dict(request.query_params)
+            )
             rights.check(self._served.settings, found.user)
         except errors.AuthError as error:
-            log.warning("a log-in to the page is refused: %s", error.message, extra=error.log_fields)
-            answer = self._offer(request, plan_id, error.message, 503 if error.code == "auth.unavailable" else 403)
+            answer = self._refuse(request, plan_id, error)
         else:
             end = f"/{plan_id}" if plan_id else ""
             answer = self._pages.pass_on(f"{self._pages.base}/plans{end}", "You are logged in")
             await self._begin(request, answer, found, "login")
         # Attack: the answer is sent again.
-        self._set_cookie(request, answer, "-login", "", "lax", 0)
+        self._place.set_cookie(request, answer, "-login", "", "lax", 0)
         return answer
 
     async def leave(self, request: Request) -> Response:
@@ -162,11 +160,20 @@ class Entrance:
                 return self._pages.tell(403, "You are still logged in", "The form was not sent from this page.")
             await _in_thread(self._sessions.end, session.name)
         answer = self._pages.tell(200, "You are logged out", "", onward=f"{self._pages.base}/login", words="Log in")
-        self._set_cookie(request, answer, "", "", "strict", 0)
+        self._place.set_cookie(request, answer, "", "", "strict", 0)
         return answer
 
+    def _refuse(self, request: Request, plan_id: str, error: errors.AuthError) -> Response:
+        """Counts a log-in that has failed; returns the page on which the person tries again."""
+        log.warning("a log-in to the page is refused: %s", error.message, extra=error.log_fields)
+        # A provider that does not answer does not know yet whether this is a guess.
+        if error.code == "auth.unavailable":
+            return self._offer(request, plan_id, error.message, 503)
+        self._attempts.fail(_address(request))
+        return self._offer(request, plan_id, error.message, 403)
+
     async def _find(self, request: Request) -> sessions.Session | None:
-        name = request.cookies.get(self._cookie(request), "")
+        name = request.cookies.get(self._place.name_cookie(request), "")
         return await _in_thread(self._sessions.find, name)
 
     async def _verify(self, request: Request, session: sessions.Session) -> user.User:
@@ -189,12 +196,12 @@ class Entrance:
 
     async def _begin(self, request: Request, answer: Response, found: user.Credential, way: sessions.Way) -> None:
         """Begins a session, in place of the browser's earlier one."""
-        before = request.cookies.get(self._cookie(request), "")
+        before = request.cookies.get(self._place.name_cookie(request), "")
         if before:
             await _in_thread(self._sessions.end, before)
         session = await _in_thread(self._sessions.begin, found, way)
         seconds = max(0, int(session.expires - time.time()))
-        self._set_cookie(request, answer, "", session.name, "strict", seconds)
+        self._place.set_cookie(request, answer, "", session.name, "strict", seconds)
         log.info("%s has logged in to the page", found.user.label, extra={"event": "page.login"})
 
     def _send_to_login(self, request: Request) -> Response:
@@ -234,48 +241,6 @@ class Entrance:
             certificate=characters.show(certificate) if certificate is not None else None,
         )
 
-    def _callback(self, request: Request) -> str:
-        return f"{self._origin(request)}{self._pages.base}/callback"
-
-    def _origin(self, request: Request) -> str:
-        """Returns the origin under which browsers find this server."""
-        url = urllib.parse.urlsplit(self._served.settings.http.url or "")
-        if url.netloc:
-            return f"{url.scheme}://{url.netloc}"
-        # `transports.guard` has checked that Host is a name of this server. uvicorn does not know of our TLS.
-        scheme = "http" if self._served.settings.tls.cert_file is None else "https"
-        return f"{scheme}://{request.headers['host']}"
-
-    def _cookie(self, request: Request) -> str:
-        """Returns the name of the session's cookie."""
-        origin = urllib.parse.urlsplit(self._origin(request))
-        # A browser sends the cookies of all servers on a host to each of them.
-        port = f"-{origin.port}" if origin.port is not None else ""
-        # With this prefix, no other server of the domain can set the cookie.
-        prefix = "__Host-" if origin.scheme == "https" else ""
-        return f"{prefix}kubescript{port}"
-
-    def _set_cookie(
-        self, request: Request, answer: Response, end: str, value: str, same_site: Any, seconds: int
-    ) -> None:
-        """Sets the session's cookie, or the one whose name has this end; with 0 seconds, removes it."""
-        name = self._cookie(request)
-        is_secure = name.startswith("__Host-")
-        answer.set_cookie(
-            name + end,
-            value,
-            max_age=seconds,
-            path="/" if is_secure else self._pages.base,
-            secure=is_secure,
-            httponly=True,
-            samesite=same_site,
-        )
-
-
-def base(settings: config.Settings) -> str:
-    """Returns the path below which browsers find the page."""
-    return urllib.parse.urlsplit(endpoints.page_url(settings.http.url or "")).path
-
 
 def answer_refusal(_request: Request, refused: Exception) -> Response:
     """Returns the answer in a `Refused`."""
@@ -286,6 +251,10 @@ def answer_refusal(_request: Request, refused: Exception) -> Response:
 def is_equal(given: str, expected: str) -> bool:
     """Compares a token from a request with the valid one, in constant time."""
     return hmac.compare_digest(given.encode("utf-8", "replace"), expected.encode())
+
+
+def _address(request: Request) -> str:
+    return request.client.host if request.client is not None else ""
 
 
 def _plan_id(text: str) -> str:

@@ -21,7 +21,7 @@ from starlette.responses import Response
 from starlette.routing import Mount, Route
 
 from kubescript import errors
-from kubescript.changes.page import deciding, login, rendering, rights, serving, sessions
+from kubescript.changes.page import deciding, login, place, rendering, rights, serving, sessions
 from kubescript.changes.store import record
 from kubescript.changes.view import view
 from kubescript.transports import endpoints
@@ -45,13 +45,12 @@ _UNKNOWN: Final = "There is no such plan, or it is none of yours and not yours t
 
 def app(served: host.Host, verifier: authenticator.Authenticator) -> Starlette:
     """Returns the web application, below `endpoints.PAGE`."""
-    pages = rendering.Pages(login.base(served.settings))
+    pages = rendering.Pages(place.Place(served.settings).base)
     kept = sessions.Sessions(lambda: served.plans().store().sessions)
     entrance = login.Entrance(served, verifier, kept, pages)
     team = _Team(served, entrance, pages)
     routes = [
         Route("/style.css", rendering.style),
-        Route("/", team.history),
         Route("/plans", team.history),
         Route("/plans/{id}", team.plan),
         Route("/plans/{id}", team.decide, methods=["POST"]),
@@ -61,8 +60,8 @@ def app(served: host.Host, verifier: authenticator.Authenticator) -> Starlette:
         Route("/callback", entrance.finish),
         Route("/logout", entrance.leave, methods=["POST"]),
     ]
-    return Starlette(
-        routes=[Mount(endpoints.PAGE, routes=routes)],
+    made = Starlette(
+        routes=[Route(endpoints.PAGE, team.history), Mount(endpoints.PAGE, routes=routes)],
         middleware=[Middleware(serving.Headers)],
         exception_handlers={
             login.Refused: login.answer_refusal,
@@ -71,6 +70,9 @@ def app(served: host.Host, verifier: authenticator.Authenticator) -> Starlette:
             errors.PlanError: team.failed,
         },
     )
+    # Such a redirect would name the scheme and the host that the last proxy has used.
+    made.router.redirect_slashes = False
+    return made
 
 
 class _Team:

@@ -103,7 +103,8 @@ class Entrance:
         plan_id = _plan_id(form.get("plan"))
         # Attack: a page of another site logs this browser in as its own owner, who then reads what is decided.
         if not self.is_own_form(request):
-            text = f"The form was not sent from this server's page. Open {self._place.find_origin(request)}{self._pages.base}"
+            address = f"{self._place.find_origin(request)}{self._pages.base}"
+            text = f"The form was not sent from this server's page. Open {address}"
             return self._pages.tell(403, "You are not logged in", text)
         self._attempts.check(_address(request))
         way: sessions.Way = "token" if form.get("token") else "certificate"

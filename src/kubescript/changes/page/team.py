@@ -51,6 +51,7 @@ def app(served: host.Host, verifier: authenticator.Authenticator) -> Starlette:
     team = _Team(served, entrance, pages)
     routes = [
         Route("/style.css", rendering.style),
+        Route("/", team.history),
         Route("/plans", team.history),
         Route("/plans/{id}", team.plan),
         Route("/plans/{id}", team.decide, methods=["POST"]),

@@ -44,6 +44,45 @@ return found;
 """The contrast of each written element with what is behind it, as WCAG 2 defines it."""
 
 
+FAULTS: Final = """
+const faults = [];
+const say = (rule, element) => faults.push(rule + ": " + element.outerHTML.slice(0, 120));
+const name = element => (element.getAttribute("aria-label") || element.textContent).trim();
+if (document.documentElement.lang !== "en") faults.push("language");
+if (!document.title.trim()) faults.push("title");
+if (document.querySelectorAll("main").length !== 1) faults.push("main");
+if (document.querySelectorAll("h1").length !== 1) faults.push("h1");
+const ids = [...document.querySelectorAll("[id]")].map(element => element.id);
+if (new Set(ids).size !== ids.length) faults.push("ids");
+let level = 1;
+for (const heading of document.querySelectorAll("h1, h2, h3, h4, h5, h6")) {
+  const next = Number(heading.tagName[1]);
+  if (next > level + 1) say("heading skips a level", heading);
+  if (!heading.textContent.trim()) say("empty heading", heading);
+  level = next;
+}
+for (const field of document.querySelectorAll("input:not([type=hidden]), textarea, select"))
+  if (![...field.labels].some(label => label.textContent.trim())) say("no label", field);
+for (const element of document.querySelectorAll("button, a, summary")) if (!name(element)) say("no name", element);
+for (const link of document.querySelectorAll("a")) {
+  const target = link.getAttribute("href");
+  if (target.startsWith("#") && !document.getElementById(target.slice(1))) say("leads nowhere", link);
+}
+for (const element of document.querySelectorAll("[aria-labelledby]"))
+  for (const id of element.getAttribute("aria-labelledby").split(" "))
+    if (!document.getElementById(id)) say("labelled by nothing", element);
+for (const element of document.querySelectorAll("nav, section, [role=group]"))
+  if (!element.hasAttribute("aria-label") && !element.hasAttribute("aria-labelledby")) say("landmark without a name", element);
+for (const element of document.querySelectorAll("[tabindex]")) if (element.tabIndex > 0) say("tabindex", element);
+for (const element of document.querySelectorAll("script, style, [style], [onclick], img, iframe, object"))
+  say("foreign", element);
+for (const list of document.querySelectorAll("ul, ol"))
+  for (const item of list.children) if (item.tagName !== "LI") say("not an item", item);
+return faults;
+"""
+"""What is wrong with a page for people who do not see it, or use no mouse."""
+
+
 @dataclass(frozen=True)
 class Programs:
     """Where Chromium and its driver are, and what they need."""

@@ -33,43 +33,6 @@ LONG: Final = approval_page.step(
     findings=(plan.Finding("writes." + "r" * 200, "critical", "m" * 500),),
 )
 
-FAULTS: Final = """
-const faults = [];
-const say = (rule, element) => faults.push(rule + ": " + element.outerHTML.slice(0, 120));
-const name = element => (element.getAttribute("aria-label") || element.textContent).trim();
-if (document.documentElement.lang !== "en") faults.push("language");
-if (!document.title.trim()) faults.push("title");
-if (document.querySelectorAll("main").length !== 1) faults.push("main");
-if (document.querySelectorAll("h1").length !== 1) faults.push("h1");
-const ids = [...document.querySelectorAll("[id]")].map(element => element.id);
-if (new Set(ids).size !== ids.length) faults.push("ids");
-let level = 1;
-for (const heading of document.querySelectorAll("h1, h2, h3, h4, h5, h6")) {
-  const next = Number(heading.tagName[1]);
-  if (next > level + 1) say("heading skips a level", heading);
-  if (!heading.textContent.trim()) say("empty heading", heading);
-  level = next;
-}
-for (const field of document.querySelectorAll("input:not([type=hidden]), textarea, select"))
-  if (![...field.labels].some(label => label.textContent.trim())) say("no label", field);
-for (const element of document.querySelectorAll("button, a, summary")) if (!name(element)) say("no name", element);
-for (const link of document.querySelectorAll("a")) {
-  const target = link.getAttribute("href");
-  if (target.startsWith("#") && !document.getElementById(target.slice(1))) say("leads nowhere", link);
-}
-for (const element of document.querySelectorAll("[aria-labelledby]"))
-  for (const id of element.getAttribute("aria-labelledby").split(" "))
-    if (!document.getElementById(id)) say("labelled by nothing", element);
-for (const element of document.querySelectorAll("nav, section, [role=group]"))
-  if (!element.hasAttribute("aria-label") && !element.hasAttribute("aria-labelledby")) say("landmark without a name", element);
-for (const element of document.querySelectorAll("[tabindex]")) if (element.tabIndex > 0) say("tabindex", element);
-for (const element of document.querySelectorAll("script, style, [style], [onclick], img, iframe, object"))
-  say("foreign", element);
-for (const list of document.querySelectorAll("ul, ol"))
-  for (const item of list.children) if (item.tagName !== "LI") say("not an item", item);
-return faults;
-"""
-
 
 @pytest.fixture(scope="module")
 def window() -> Iterator[webdriver.Chrome]:
@@ -259,17 +222,17 @@ def test_the_pages_are_accessible(window: webdriver.Chrome, served: approval_pag
     made = served.add(*approval_page.release())
     link = served.link(made)
     window.get(link)
-    assert script(window, FAULTS) == []
+    assert script(window, browser.FAULTS) == []
     window.get(f"{served.url}{served.keys.path}/plans")
-    assert script(window, FAULTS) == []
+    assert script(window, browser.FAULTS) == []
     window.get(f"{served.url}{served.keys.path}/plans/p-none")
-    assert script(window, FAULTS) == []
+    assert script(window, browser.FAULTS) == []
     window.delete_all_cookies()
     window.get(link)
     assert (
         title(window) == "This link has been opened before. A link opens once." or "opened before" in window.page_source
     )
-    assert script(window, FAULTS) == []
+    assert script(window, browser.FAULTS) == []
 
 
 def test_the_focus_is_seen(window: webdriver.Chrome, served: approval_page.Served) -> None:

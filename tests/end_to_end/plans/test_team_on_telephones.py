@@ -91,8 +91,10 @@ def log_in(window: webdriver.Chrome, user: str) -> None:
 
 
 def fits(window: webdriver.Chrome) -> bool:
-    """Whether nothing of the page is beside the screen."""
-    return bool(window.execute_script("return document.documentElement.scrollWidth <= arguments[0]", WIDTH))
+    """Whether nothing of the page is beside the screen, too faint, or closed to who does not see it."""
+    faint = [where for where, ratio in window.execute_script(browser.CONTRASTS) if ratio < 4.5]
+    wide = window.execute_script("return document.documentElement.scrollWidth > arguments[0]", WIDTH)
+    return not wide and faint == [] and window.execute_script(browser.FAULTS) == []
 
 
 def approve(window: webdriver.Chrome, link: str, user: str) -> None:

@@ -13,7 +13,7 @@ from urllib import parse
 import pytest
 from kubernetes import client
 
-from tests.kit import callers, clients, patience
+from tests.kit import callers, clients, patience, webhooks
 from tests.kit.controlplane import shared
 from tests.kit.team_page import PLANS, Person, Team, make
 
@@ -50,10 +50,18 @@ def known(run_folder: Any, run_process: int, tmp_path_factory: pytest.TempPathFa
 
 
 @pytest.fixture(scope="module")
-def team(known: callers.Callers) -> Iterator[Team]:
+def chat() -> Iterator[webhooks.Webhook]:
+    with webhooks.opened() as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def team(known: callers.Callers, chat: webhooks.Webhook) -> Iterator[Team]:
     """Alice and Bob make plans. Bob may approve what is for Alice's namespace; Alice what is for Bob's, which takes two
     people; Eve nothing."""
+    (known.folder / "webhook").write_text(chat.url)
     store = f'[plans]\nstore = "{known.folder / "plans" / "plans.db"}"\n'
+    store += f'[plans.notify]\nurl_file = "{known.folder / "webhook"}"\n'
     with known.serving(SETTINGS, known.tokens(), store) as port:
         yield Team(f"http://127.0.0.1:{port}", known.secrets)
 
@@ -75,9 +83,12 @@ def waits(team: Team, plan: str) -> bool:
     return "Waits for a decision" in team.person("alice").get(f"{PLANS}/{plan}").page.words
 
 
-def test_a_person_logs_in_and_approves_what_another_one_asked_for(team: Team, known: callers.Callers) -> None:
-    """The plan waits on the approver's page, and is applied after the approval."""
-    made = team.plan("alice", make(PAYMENTS, "approved"))
+def test_a_person_logs_in_and_approves_what_another_one_asked_for(
+    team: Team, known: callers.Callers, chat: webhooks.Webhook
+) -> None:
+    """The plan waits on the approver's page, and is applied after the approval. The team's chat hears of both, and of no
+    value."""
+    made = team.plan("alice", make(PAYMENTS, "approved", "a-value-of-the-plan"))
     bob = team.person("bob")
     shown = bob.get()
     assert made in shown.body and "Log out" in shown.page.words
@@ -85,6 +96,13 @@ def test_a_person_logs_in_and_approves_what_another_one_asked_for(team: Team, kn
     patience.until(lambda: "Applied" in bob.get(f"{PLANS}/{made}").page.words)
     assert exists(known, PAYMENTS, "approved")
     assert "user bob" in team.person("alice").get(f"{PLANS}/{made}").page.words
+    patience.until(lambda: [each["plan"] for each in chat.documents].count(made) == 2)
+    own = [each for each in chat.documents if each["plan"] == made]
+    assert [(each["event"], each["state"]) for each in own] == [("waiting", "pending"), ("ended", "applied")]
+    assert own[0]["link"] == f"{team.url}{PLANS}/{made}" and own[0]["author"] == "user alice"
+    change = {"verb": "create", "resource": "configmaps", "namespace": PAYMENTS, "count": 1}
+    assert own[0]["changes"] == [change]
+    assert not any(b"a-value-of-the-plan" in body for _, body in chat.sent)
 
 
 def test_another_persons_plan_is_as_unknown_as_one_that_does_not_exist(team: Team, waiting: str) -> None:

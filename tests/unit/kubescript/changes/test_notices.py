@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import hmac
-import http.server
 import json
-import threading
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
@@ -17,47 +14,17 @@ from kubescript import config, errors
 from kubescript.changes import notices
 from kubescript.changes.store import record
 from kubescript.wire import inspection
-from tests.kit import approval_page, patience
+from tests.kit import approval_page, patience, webhooks
+from tests.kit.webhooks import Webhook
 
 VALUE: Final = "a value of the plan"
 LINK: Final = "https://team.example.com/approvals/plans/p-1"
 
 
-@dataclass
-class Webhook:
-    """A chat's address, and what it was sent."""
-
-    url: str = ""
-    statuses: list[int] = field(default_factory=list)
-    """Its next answers; afterwards 200."""
-    sent: list[tuple[dict[str, str], bytes]] = field(default_factory=list)
-
-    @property
-    def documents(self) -> list[Any]:
-        """The notices."""
-        return [json.loads(body) for _, body in self.sent]
-
-
 @pytest.fixture
 def webhook() -> Iterator[Webhook]:
-    found = Webhook()
-
-    class Handler(http.server.BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            body = self.rfile.read(int(self.headers["Content-Length"]))
-            found.sent.append((dict(self.headers.items()), body))
-            self.send_response(found.statuses.pop(0) if found.statuses else 200)
-            self.send_header("Content-Length", "0")
-            self.end_headers()
-
-        def log_message(self, *_: object) -> None:
-            """Quiet."""
-
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        found.url = f"http://127.0.0.1:{server.server_port}/services/secret-of-the-url"
+    with webhooks.opened() as found:
         yield found
-        server.shutdown()
 
 
 def notifier(webhook: Webhook, folder: Path, form: config.NoticeFormat = "json") -> notices.Notifier:

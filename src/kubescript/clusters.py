@@ -15,10 +15,10 @@ from kubescript.changes import writer
 from kubescript.changes.rules import write_settings
 from kubescript.cluster import acting
 from kubescript.cluster import base as cluster_base
-from kubescript.policy import denied_resources, kind_resolver, policy
+from kubescript.policy import kind_resolver, permissions
 from kubescript.policy import rule_checks as policy_rules
 
-__all__ = ["accesses", "check_rules", "one", "policy_of"]
+__all__ = ["accesses", "check_rules", "one"]
 
 _DISCOVERY_S: Final = 10.0
 """Seconds for discovering which of a cluster's resources the rules name."""
@@ -45,7 +45,7 @@ def _access(
 ) -> writer.WritableAccess:
     own = settings.of_context(name) if name else settings
     several = len(settings.contexts) > 1
-    rules = policy_of(own)  # first: a rule that can never match is found without a cluster
+    rules = permissions.read(own)  # first: a rule that can never match is found without a cluster
     # With several clusters, one that is down must not use up the time of a script that calls all of them.
     patience_s = own.limits.patience_ms / 1000 if several else None
     is_checked = own.needs_cluster and not own.kubeconfig_later
@@ -110,14 +110,6 @@ def _kubeconfig(url: str, ca: str, *, insecure: bool) -> Path:
     return Path(f"/proc/self/fd/{descriptor}")
 
 
-def policy_of(settings: config.Settings) -> policy.Policy:
-    """Returns the policy for one cluster's settings. Raises ConfigError when a rule can never match."""
-    rules = tuple(policy_rules.read(rule) for rule in settings.denied_resources)
-    defaults = denied_resources.list_defaults(rules) if settings.deny_defaults else ()
-    serves_releases = "helm" in settings.toolsets
-    return policy.Policy(settings.mode, rules, defaults, releases=serves_releases)
-
-
 def one(settings: config.Settings) -> cluster_base.Cluster:
     """Returns one cluster without a policy, for the command line's own questions. Raises ClusterError when its
     configuration cannot be used."""
@@ -127,7 +119,7 @@ def one(settings: config.Settings) -> cluster_base.Cluster:
 def check_rules(settings: config.Settings, name: str) -> list[policy_rules.Finding]:
     """Returns the findings about the rules for one cluster. Calls the cluster only if there are rules that are not
     built in."""
-    rules = [rule for rule in policy_of(settings).rules if not rule.built_in]
+    rules = [rule for rule in permissions.read(settings).rules if not rule.built_in]
     if not rules:
         return []
     try:

@@ -13,6 +13,7 @@ from kubescript.changes.rules import write_settings
 from kubescript.cli import diagnosis, questions
 from kubescript.cluster import kubeconfig
 from kubescript.commands import examination
+from kubescript.policy import permissions
 from kubescript.runbooks import examination as runbooks
 from kubescript.toolsets import builtin
 from kubescript_sandbox.host import executor, spawner
@@ -89,7 +90,7 @@ def _clusters(settings: config.Settings, *, offline: bool) -> tuple[diagnosis.Cl
 
 def _cluster(settings: config.Settings, name: str, *, offline: bool) -> diagnosis.Cluster:
     """Returns the cluster that the server would serve under this name."""
-    policy = clusters.policy_of(settings)
+    policy = permissions.read(settings)
     # This raises the error that would end the server.
     rules = write_settings.read(settings.write_policy, settings.mode, settings.approval)
     source, problem = _source(settings)

@@ -54,9 +54,10 @@ def test(context: click.Context, /, file: Path, **given: object) -> None:
 @contextlib.contextmanager
 def _judges(settings: config.Settings) -> Iterator[dict[str, policy_cases.Judge]]:
     """Yields the judge of each cluster, the default one first. Raises ConfigError for invalid settings."""
-    from kubescript import clusters, redaction
+    from kubescript import redaction
     from kubescript.changes.rules import write_settings
     from kubescript.cli import policy_cases
+    from kubescript.policy import permissions
 
     # Changes are compared by the masking process, as they are in a server.
     expressions = write_settings.expressions(settings)
@@ -66,7 +67,7 @@ def _judges(settings: config.Settings) -> Iterator[dict[str, policy_cases.Judge]
         judges = {}
         for name in settings.context_names or ("",):
             own = settings.of_context(name) if name else settings
-            calls = clusters.policy_of(own)
+            calls = permissions.read(own)
             writes = write_settings.read(own.write_policy, own.mode, own.approval)
             judges[name] = policy_cases.Judge(calls, writes, engine.changes)
         yield judges

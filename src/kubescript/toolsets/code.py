@@ -17,6 +17,7 @@ import mcp_types
 
 from kubescript import config, evaluator, types
 from kubescript.changes.rules import write_settings
+from kubescript.policy import permissions
 from kubescript.toolsets import base
 
 __all__ = ["PAGE_PREFIX", "TRIAGE", "pages", "toolset"]
@@ -34,8 +35,13 @@ _READ_ONLY: Final = "Read-only: writes and exec are denied, whatever an access r
 _INTENTS: Final = (
     " k8s.apply(manifest), k8s.scale(obj, n), k8s.restart(obj) and k8s.set_image(obj, container=image) write, too."
 )
-_PLANNED: Final = "Writes are planned, later reads show them; a person approves one diff. Never planned: exec{refused}."
+_PLANNED: Final = (
+    "Writes are planned, later reads show them; after the script a person approves one diff. "
+    "Never planned: exec{refused}."
+)
 _READ_WRITE: Final = "Writes change the cluster at once. Refused: exec{refused}."
+_METADATA: Final = "metadata, without values, key names or type"
+_KEYS: Final = "metadata, type and key names (for secretKeyRef), values masked"
 _RUNBOOKS: Final = " k8s.runbooks() lists reviewed scripts; prefer k8s.runbook(name, **arguments) where one fits."
 _SEVERAL_CLUSTERS: Final = (
     "Clusters: {names}; k8s is the first. Policies may differ{writable}. Catch ApiException: one may be down."
@@ -111,6 +117,7 @@ def _definition(settings: config.Settings) -> mcp_types.Tool:
         .strip()
         .format(
             access=_access(settings) + (_RUNBOOKS if settings.runbooks.folder is not None else ""),
+            secrets=_describe_secrets(settings),
             example=_EXAMPLE_SEVERAL_CLUSTERS if len(settings.context_names) > 1 else _EXAMPLE,
             memory=limits.memory_mib,
             calls=limits.api_calls,
@@ -133,10 +140,10 @@ def _input_schema(limits: config.Limits, *, by_argument: bool) -> dict[str, Any]
     return {
         "type": "object",
         "properties": {
-            "script": {"type": "string", "description": "Python; the last expression is returned", "minLength": 1},
+            "script": {"type": "string", "description": "Python", "minLength": 1},
             "timeout": {
                 "type": "integer",
-                "description": "milliseconds",
+                "description": "milliseconds for the script",
                 "default": limits.default_timeout_ms,
                 "minimum": 1,
                 "maximum": limits.max_timeout_ms,
@@ -177,6 +184,12 @@ def _effect(settings: config.Settings, clusters: Collection[config.Settings], ro
     # What only some of them refuse is for the refusal to say.
     refused = [what for what in rules[0].refused if all(what in each.refused for each in rules)]
     return effect.format(refused=_list_refused(refused, room))
+
+
+def _describe_secrets(settings: config.Settings) -> str:
+    """Returns what scripts get of Secrets in every cluster."""
+    clusters = [settings.of_context(name) for name in settings.contexts] or [settings]
+    return _KEYS if all(map(permissions.serves_keys, clusters)) else _METADATA
 
 
 def _list_refused(refused: Sequence[str], room: int) -> str:

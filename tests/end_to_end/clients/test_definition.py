@@ -48,6 +48,26 @@ def test_the_definition_costs_what_is_stored(capsys: pytest.CaptureFixture[str])
     assert count == int(STORED.read_text()), f"the definition has {count} tokens now; write that into {STORED.name}"
 
 
+KEYS = '[[denied_resources]]\ngroup = ""\nkind = "Secret"\nserve = "keys"\n'
+OF_SECRETS = {
+    "": "Secrets come as metadata, without values, key names or type;",
+    KEYS: "Secrets come as metadata, type and key names (for secretKeyRef), values masked;",
+    f'{KEYS}[[denied_resources]]\ngroup = ""\nkind = "Secret"\nserve = "metadata"': "metadata, without values, key names or type;",
+}
+"""Rules, and what a model is told of Secrets: what the strictest rule serves."""
+
+
+@pytest.mark.parametrize("writes", ["off", "plan"])
+@pytest.mark.parametrize("rules", OF_SECRETS)
+def test_the_definition_says_what_is_served_of_secrets(rules: str, writes: str, tmp_path: Path) -> None:
+    """A model learns whether it gets the keys of Secrets, by the rules in force, within the same number of tokens."""
+    config = tmp_path / "kubescript.toml"
+    config.write_text(f'writes = "{writes}"\n{rules}')
+    text = definition(["--snapshot", str(demo.SNAPSHOT), "--config", str(config)])
+    assert OF_SECRETS[rules] in text
+    assert tokens.count(text) <= MOST + (60 if writes == "plan" else 0)
+
+
 USUAL = [f"{place}-{area}" for place in ("prod", "staging", "edge") for area in ("eu-west-1", "us-east-1", "ap", "lab")]
 CLOUDS = [f"gke_my-project-123_europe-west{number}_prod-cluster" for number in range(12)]
 ADMINS = [f"kubernetes-admin@cluster-{number}" for number in range(12)]

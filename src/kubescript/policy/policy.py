@@ -212,7 +212,11 @@ def _stricter(
 def _deny_by(rule: denied_resources.DeniedResource, call: request.Request) -> Decision:
     reason = f"the operator denies {rule.id}"
     instead = "do without it"
-    if rule.serve != "nothing":
+    if call.method != "GET" and (rule.serve != "nothing" or call.resource == "secrets"):
+        what = "Secrets are" if call.resource == "secrets" else "this is"
+        reason = f"{what} not written here, by the rule {rule.id}"
+        instead = "return the kubectl command instead"
+    elif rule.serve != "nothing":
         reason = f"only metadata of {rule.id} is served"
         if rule.serve == "keys":
             reason = f"only metadata and key names of {rule.id} are served"

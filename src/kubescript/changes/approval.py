@@ -220,7 +220,9 @@ class Approvals:
         if found.state == "applying" and time.time() > found.plan.expires:
             self._check_record(found.plan)
             late = errors.PlanError("the plan expired, and its author has not called again", code="plan.expired")
-            return self._refuse(found.plan, late)
+            ended = self._refuse(found.plan, late)
+            self._tell(ended)
+            return ended
         return None
 
     def forget(self) -> None:

@@ -458,7 +458,7 @@ def test_sighup_changes_what_callers_have_over_http(callers: Callers, served: Se
                 "metadata": {"name": "x", "namespace": NAMESPACES["alice"]},
             }
             planned = await clients.evaluate(old, f"k8s.apply({made})")
-            assert "nobody can approve this plan" in clients.text(planned)
+            assert "waits for a person's approval; nothing is changed yet" in clients.text(planned)
 
     anyio.run(ask)
 

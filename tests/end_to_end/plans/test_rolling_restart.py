@@ -116,6 +116,23 @@ def test_a_question_is_answered_at_any_replica_by_its_caller_alone(team: Team) -
     team.check("asked")
 
 
+def test_an_answer_counts_when_the_store_is_there_again(team: Team, postgresql: postgres.Postgres) -> None:
+    """Meanwhile its client is told that nothing is changed, and calls that have nothing to do with plans are answered."""
+    script = team.script("later")
+    with team.replica() as (port, _), people.joined(port, MODERN, people.Client(), TOKENS["alice"]) as alice:
+        question = alice.begin(script)
+        postgresql.kill()
+        try:
+            answer = alice.resume(script, question)
+            assert answer.is_error and "error plan.store" in clients.text(answer)
+            assert clients.text(alice.ask("1 + 1")) == "2"
+        finally:
+            postgresql.start()
+        assert "applied; 1 of 1 changes were made" in clients.text(alice.resume(script, question))
+        assert clients.text(alice.ask("1 + 1")) == "2"
+    team.check("later")
+
+
 def test_the_next_call_hears_at_any_replica_what_others_have_decided(team: Team) -> None:
     """A person at a terminal approves; another caller's call hears nothing."""
     with team.replica() as (first, _), people.joined(first, MODERN, None, TOKENS["alice"]) as alice:

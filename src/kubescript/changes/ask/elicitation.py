@@ -42,6 +42,8 @@ _POLL_S: Final = 0.3
 _USED_UP: Final = "plan.runbook"
 """The code of the error that a runbook was approved in advance often enough."""
 _MAX_NAME: Final = 100
+_LATE_S: Final = 3_600.0
+"""For how many seconds after its plan has expired a question is known, so that its client hears of that."""
 _OPEN: Final = frozenset({"pending", "approved", "applying"})
 _READY: Final = frozenset({"approved", "applying"})
 
@@ -156,7 +158,7 @@ class Asker:
         self, asked: questions.Question, matter: _Matter, response: mcp_types.ElicitResult
     ) -> types.Answer:
         # The client may have brought its answer before, to a replica that has died since.
-        is_decided = matter.found.state != "pending"
+        is_decided = matter.found.state not in {"pending", "expired"}
         # Attack: a client that was asked by a link answers with a form's approval, although no form showed the plan.
         if is_decided or (asked.is_link and response.action == "accept"):
             return await self._wait_for_end(matter)
@@ -252,7 +254,8 @@ class Asker:
         planned = matter.found.plan
         asked = question.describe(call, planned.id, self._principal, is_link=is_link)
         kept = kept_answers.write(matter.answer)
-        token = await threads.look(self.approvals.keep_question, asked, self._person, kept, planned.expires)
+        until = planned.expires + _LATE_S
+        token = await threads.look(self.approvals.keep_question, asked, self._person, kept, until)
         return question.end_call(token, params)
 
     async def _decide(self, matter: _Matter, response: mcp_types.ElicitResult) -> types.Answer:
@@ -292,7 +295,14 @@ class Asker:
     async def _carry_out(self, matter: _Matter, decision: record.Decision, most_a_day: int = 0) -> types.Answer:
         """Records a decision, and applies the plan if the decision approves it."""
         plan_id = matter.found.plan.id
-        found = await threads.look(self.approvals.decide, plan_id, decision, most_a_day)
+        try:
+            found = await threads.look(self.approvals.decide, plan_id, decision, most_a_day)
+        except errors.PlanError as error:
+            if error.code != "plan.decided":
+                raise
+            # Someone was faster, or the client has brought the same answer to two replicas.
+            found = await threads.look(self.approvals.get, plan_id)
+            return await self._wait_for_end(replace(matter, found=found))
         matter = replace(matter, found=found)
         if found.state == "approved":
             return await self._apply(matter)

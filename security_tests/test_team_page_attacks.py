@@ -239,6 +239,22 @@ def test_a_session_and_a_token_open_each_its_own_door(team: Team, waiting: str) 
     assert waits(team, waiting)
 
 
+def test_a_persons_sessions_are_bounded(team: Team) -> None:
+    """Attack: one person logs in until the store is full. The oldest sessions end, and only that person's."""
+    alice = team.person("alice")
+    sessions = [team.person("eve") for _ in range(21)]
+    assert [each.get().status for each in (sessions[0], sessions[1], sessions[-1], alice)] == [303, 200, 200, 200]
+
+
+def test_a_persons_requests_are_bounded(known: callers.Callers) -> None:
+    """As a caller's calls are; another person's are answered."""
+    with known.serving('writes = "plan"\n', known.tokens(), "[http]\nrequests_per_minute = 3\n") as port:
+        own = Team(f"http://127.0.0.1:{port}", known.secrets)
+        eve = own.person("eve")
+        assert [eve.get().status for _ in range(4)] == [200, 200, 200, 429]
+        assert own.person("eve").get().status == 429 and own.person("bob").get().status == 200
+
+
 def test_a_log_out_ends_the_session_itself(team: Team) -> None:
     """Not only the browser's cookie: a copy of it is worth nothing either."""
     bob = team.person("bob")

@@ -20,7 +20,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from kubescript import errors
-from kubescript.changes.page import attempts, deciding, place, rendering, rights, sessions
+from kubescript.changes.page import deciding, place, rates, rendering, rights, sessions
 from kubescript.changes.view import characters
 from kubescript.transports import scope_keys
 
@@ -38,6 +38,9 @@ log = logging.getLogger(__name__)
 _PLAN_ID: Final = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _LOGIN_S: Final = 600
 """How many seconds a person may take at the identity provider."""
+# Attack: a program types token after token. All people behind one proxy share an address, so the limit is no lower.
+_MOST_FAILED: Final = 30
+"""How many log-ins may fail per minute at one address."""
 _SECRET_BYTES: Final = 32
 _THREADS: Final = anyio.CapacityLimiter(8)
 
@@ -65,7 +68,9 @@ class Entrance:
         self._sessions = kept
         self._pages = pages
         self._place = place.Place(served.settings)
-        self._attempts = attempts.Attempts()
+        self._failed = rates.Rate(_MOST_FAILED, "too many log-ins have failed here; wait a minute")
+        most = served.settings.http.requests_per_minute
+        self._requests = rates.Rate(most, f"you have sent {most} requests within a minute; wait a little")
 
     async def admit(self, request: Request) -> tuple[sessions.Session, user.User]:
         """Returns the session and the person of a request. Raises Refused, AuthError if the person may no longer use
@@ -83,6 +88,9 @@ class Entrance:
         # From now on the bytes of the request count as this person's.
         request.scope[scope_keys.CONNECTION].owner = person.person
         rights.check(self._served.settings, person)
+        # Attack: one person has all plans read again and again.
+        self._requests.check(person.person)
+        self._requests.count(person.person)
         return session, person
 
     def greet(self, session: sessions.Session, person: user.User) -> dict[str, Any]:
@@ -106,7 +114,7 @@ class Entrance:
             address = f"{self._place.find_origin(request)}{self._pages.base}"
             text = f"The form was not sent from this server's page. Open {address}"
             return self._pages.tell(403, "You are not logged in", text)
-        self._attempts.check(_address(request))
+        self._failed.check(_address(request))
         way: sessions.Way = "token" if form.get("token") else "certificate"
         try:
             found = await self._identify(request, way, form.get("token").strip())
@@ -133,7 +141,7 @@ class Entrance:
         kept = request.cookies.get(self._place.name_cookie(request) + "-login", "")
         secret, _, plan_id = kept.partition(".")
         plan_id = _plan_id(plan_id)
-        self._attempts.check(_address(request))
+        self._failed.check(_address(request))
         try:
             if not self._verifier.issuer:
                 raise errors.AuthError("there is no log-in at an identity provider here")
@@ -170,7 +178,7 @@ class Entrance:
         # A provider that does not answer does not know yet whether this is a guess.
         if error.code == "auth.unavailable":
             return self._offer(request, plan_id, error.message, 503)
-        self._attempts.fail(_address(request))
+        self._failed.count(_address(request))
         return self._offer(request, plan_id, error.message, 403)
 
     async def _find(self, request: Request) -> sessions.Session | None:
@@ -255,7 +263,8 @@ def is_equal(given: str, expected: str) -> bool:
 
 
 def _address(request: Request) -> str:
-    return request.client.host if request.client is not None else ""
+    """Returns from where a request comes."""
+    return rates.network(request.client.host) if request.client is not None else ""
 
 
 def _plan_id(text: str) -> str:

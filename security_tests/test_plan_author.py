@@ -6,9 +6,11 @@ from __future__ import annotations
 import contextlib
 import secrets
 import sqlite3
+import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, Final
 
 import anyio
@@ -18,7 +20,8 @@ from kubernetes import client
 
 from kubescript import app, config, errors, tenant, types
 from kubescript.auth import access_rules, user
-from kubescript.changes import plan, recovery, work
+from kubescript.changes import approval, plan, recovery, work
+from kubescript.changes.page import rights
 from kubescript.changes.store import record, store
 from kubescript.cluster import acting
 from tests.kit import fork_servers
@@ -238,6 +241,9 @@ def test_a_user_of_another_issuer_with_the_authors_name_is_not_the_author(server
         assert seat.planning is not None
         assert seat.planning.approvals.list_ready(stranger.person) == []
         assert seat.planning.approvals.list_unreported("", stranger.person) == []
+    planned = server.approvals.get(of_alice.plan).plan
+    settings = server.application.settings
+    assert rights.may_decide(settings, ALICE, planned) and not rights.may_see(settings, stranger, planned)
     assert of_alice.apply().state == "applied" and not case.is_made
 
 
@@ -327,6 +333,31 @@ def test_only_the_authors_own_call_applies_a_plan_that_takes_the_authors_token(p
             with acting.using(lambda: token):
                 ended = seat.planning.approvals.apply(case.plan, lambda _done, _count, _text: None)
     assert ended.state == "applied" and case.is_made
+
+
+def test_a_plan_whose_author_never_calls_again_is_not_left_half_applied_for_ever(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody else has the token. When it has expired, any replica ends it, and says what may have been made."""
+    author, token = account(place, "gone")
+    subjects = [{"kind": "ServiceAccount", "name": "gone", "namespace": place.namespace}]
+    role = {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "caller"}
+    binding = {"metadata": {"name": "gone"}, "subjects": subjects, "roleRef": role}
+    place.rbac.create_namespaced_role_binding(place.namespace, binding)
+    with place.serving("caller", auth={"token_review": True}) as server:
+        with acting.using(lambda: token):
+            case = server.planned(author).decide()
+        kept = store.Store(str(place.folder / "state" / "plans.db"))
+        kept.claim(case.plan, "a replica that died", 0.0)
+        kept.mark(case.plan, "a replica that died", 0, record.Application("sending", "an-id"))
+        kept.close()
+        _only(server, {case.plan})
+        assert server.approvals.get(case.plan).state == "applying"
+        monkeypatch.setattr(approval, "time", SimpleNamespace(time=lambda: time.time() + 10_000))
+        _only(server, {case.plan})
+        ended = server.approvals.get(case.plan)
+    assert ended.state == "stopped" and "plan.expired" in ended.text and "nobody knows" in ended.text
+    assert not case.is_made
 
 
 def test_a_service_account_is_named_to_the_cluster_with_the_prefix_or_not_at_all(place: Place) -> None:

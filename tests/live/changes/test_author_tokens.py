@@ -93,7 +93,7 @@ def test_a_call_that_waits_for_its_page_applies_the_plan_itself(place: Place) ->
         person.start()
 
     with place.joined("alice", person=people.Client(meanwhile=decide)) as alice:
-        answer = clients.text(alice.ask(creation("waited-for", "x" * 5_000)))
+        answer = clients.text(alice.ask(creation("waited-for", "x" * 10_000)))
         assert answer.startswith("tried") and "applied; 1 of 1 changes were made" in answer, answer
         assert links == [f"http://kubescript.example/approvals/plans/{people.plan_on(answer)}"]
         assert clients.text(alice.ask("1 + 1")) == "2"

@@ -12,6 +12,7 @@ import pytest
 from kubernetes import client
 
 from kubescript.changes import planned_namespace
+from kubescript.changes.ask import form
 from tests.kit import app_objects, planned
 from tests.kit.controlplane import official_client
 from tests.kit.controlplane.server import ControlPlane
@@ -95,7 +96,8 @@ def test_a_namespace_and_what_goes_into_it_are_one_plan(place: Place) -> None:
 
 
 def test_rights_and_custom_resources_go_into_it_by_apply(place: Place) -> None:
-    """As a team gets its namespace: with a Role, a RoleBinding of that, and objects of a custom resource."""
+    """As a team gets its namespace: with a Role, a RoleBinding of that, and objects of a custom resource. A client's form
+    has room for it."""
     name = f"{TEAM}-rights"
     rules = [{"apiGroups": [""], "resources": ["pods"], "verbs": ["get", "list"]}]
     group = {"apiGroup": "rbac.authorization.k8s.io", "kind": "Group", "name": TEAM}
@@ -107,7 +109,9 @@ def test_rights_and_custom_resources_go_into_it_by_apply(place: Place) -> None:
         {**rights, "kind": "RoleBinding", "subjects": [group], "roleRef": role},
         pool(name),
     ]
-    shown = place.plans.of(f"[each.metadata.namespace for each in k8s.apply({objects!r})]")
+    kept = place.plans.kept(f"[each.metadata.namespace for each in k8s.apply({objects!r})]")
+    shown = kept.plan
+    assert form.compose(kept) is not None
     assert [step.namespace for step in shown.steps] == [name] * 4
     assert {row.path: row.new for row in shown.steps[3].rows}["metadata.namespace"] == f'"{name}"'
     ended = place.plans.apply(shown)

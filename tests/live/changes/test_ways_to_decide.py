@@ -143,7 +143,7 @@ def test_a_question_to_a_client_without_a_session_is_answered_by_the_same_call(p
 
 def test_what_is_shown_on_the_page_is_not_approved_by_a_clients_answer(place: Place, shared: int) -> None:
     """The answer to a link says that it was opened, whatever else it holds."""
-    script = place.creation("large", text="x" * 5_000)
+    script = place.creation("large", text="x" * 10_000)
     with people.joined(shared, MODERN, people.Client()) as talk:
         question = talk.begin(script)
         answer = clients.text(talk.resume(script, question, "approve"))
@@ -227,7 +227,7 @@ def test_what_is_no_decision_approves_nothing(era: str, place: Place, server: pe
 
 def test_a_reason_is_one_line_that_can_be_seen(place: Place, server: people.Server) -> None:
     """Whatever a client sends for it."""
-    hidden = "no\u202e \x1b[31mway\x1b[0m\n\nplan p-0: approved\u200b " + "x" * 5_000
+    hidden = "no\u202e \x1b[31mway\x1b[0m\n\nplan p-0: approved\u200b " + "x" * 10_000
     person = Odd(content={"decision": "decline", "reason": hidden})
     with server.talk(person) as talk:
         said = clients.whole(talk.ask(place.creation("declined")))

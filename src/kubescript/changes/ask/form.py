@@ -20,10 +20,11 @@ __all__ = ["Answer", "Form", "compose", "line", "read"]
 
 _MAX_REASON: Final = 500
 # A longer plan is decided on the page or in the terminal: what cannot be shown cannot be approved.
-_MOST: Final = 4_000
+# A namespace, a Deployment, a Role and its RoleBinding have 5,200; a few objects more must fit, too.
+_MOST: Final = 8_000
 """The maximum number of characters of a plan in a client's form."""
 # A plan's rows have more characters than its text, which leaves out unchanged lines of long values.
-_MOST_RAW: Final = 25 * _MOST
+_MOST_RAW: Final = 100_000
 """The maximum number of characters in a plan's rows; for more, no text for a form is composed at all."""
 # Attack: a client draws the form in a terminal that breaks longer lines.
 _WIDTH: Final = 80
@@ -137,12 +138,22 @@ def _tick(rule: str, planned: plan.Plan) -> dict[str, Any]:
 
 def _describe(found: list[model.Finding]) -> Iterator[str]:
     """Yields the findings that one tick overrides, shortened: the form's text has them whole."""
-    if len(found) > 1:
-        yield f"{len(found)} findings"
+    number = sum(len(each.places) for each in found)
+    if number > 1:
+        yield f"{number} findings"
     for each in found[:_MOST_SHOWN]:
         words = plain.add_remarks(each.message)
         if len(words) > _MOST_WORDS:
             words = f"{words[:_MOST_WORDS]}…"
-        yield f"{words} (change {each.change})"
+        yield f"{words} ({_list_changes(each)})"
     if len(found) > _MOST_SHOWN:
         yield "…"
+
+
+def _list_changes(found: model.Finding) -> str:
+    """Returns the numbers of the first changes that a finding is about."""
+    numbers = [str(place.change) for place in found.places]
+    shown = ", ".join(numbers[:_MOST_SHOWN])
+    if len(numbers) > _MOST_SHOWN:
+        shown += " …"
+    return f"changes {shown}" if len(numbers) > 1 else f"change {shown}"

@@ -8,7 +8,7 @@ from typing import Final
 from kubescript.changes.store import record
 from kubescript.changes.view.characters import Shown
 
-__all__ = ["Change", "Finding", "Line", "Opinion", "Row", "Summary", "View", "Words"]
+__all__ = ["Change", "Finding", "Line", "Opinion", "Place", "Row", "Summary", "View", "Words"]
 
 Words = tuple[str | Shown, ...]
 """A sentence: kubescript's own words, mixed with strings of the plan."""
@@ -45,18 +45,25 @@ class Row:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
+class Place:
+    """A change that a finding is about."""
+
+    change: int
+    """The change's number."""
+    target: Shown
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
 class Finding:
-    """A rule's finding on a change."""
+    """A rule's finding on the changes about which it says the same."""
 
     number: int
     """The finding's index among all findings of the plan, from 0."""
-    change: int
-    """The number of the change that the finding is about."""
     rule: Shown
     rule_id: str
     is_critical: bool
     message: Shown
-    target: Shown
+    places: tuple[Place, ...]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

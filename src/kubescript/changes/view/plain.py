@@ -82,7 +82,8 @@ def _finding(finding: model.Finding) -> str:
     level = "CRITICAL" if finding.is_critical else "warning"
     rule = add_remarks(finding.rule)
     message = add_remarks(finding.message)
-    return f"{level} {rule}: {message} (change {finding.change}, {finding.target.text})"
+    places = "; ".join(f"change {place.change}, {place.target.text}" for place in finding.places)
+    return f"{level} {rule}: {message} ({places})"
 
 
 def _change(change: model.Change) -> Iterator[str]:

@@ -62,12 +62,15 @@ def _headline(action: str, step: plan.Step) -> str:
 
 
 def _sort_rows(step: plan.Step, comparisons: comparisons.Comparisons) -> tuple[tuple[model.Row, ...], ...]:
-    """Returns the decisive rows, the others, and those fields of the latter that only the API server adds."""
+    """Returns the decisive rows, the others, and those fields of the latter that only the API server adds; without
+    what the heading of a new object says already."""
     images = lookalikes.Known(step.images)
     words = verbatim.Words(step.request)
     sorted_rows: tuple[list[model.Row], ...] = ([], [], [])
     for row in map(words.restore, step.rows):
         shown = _row(row, comparisons, images)
+        if _is_in_heading(step, row, shown):
+            continue
         is_decisive = decisive.is_decisive(step, row)
         # Attack: a display may close what the server adds, and a webhook changes a value that is there.
         if row.by_server and row.old is None and not is_decisive:
@@ -77,6 +80,18 @@ def _sort_rows(step: plan.Step, comparisons: comparisons.Comparisons) -> tuple[t
             shown = dataclasses.replace(shown, badges=("set by the server", *shown.badges))
         sorted_rows[0 if is_decisive else 1].append(shown)
     return tuple(map(tuple, sorted_rows))
+
+
+def _is_in_heading(step: plan.Step, row: inspection.Row, shown: model.Row) -> bool:
+    """Says whether a field of a new object has exactly what its heading and its request say: what it is, and where."""
+    api_version = f"{step.group}/{step.version}" if step.group else step.version
+    told = {
+        "apiVersion": api_version, "kind": step.kind, "metadata.name": step.name, "metadata.namespace": step.namespace
+    }  # fmt: skip
+    if row.path not in told or row.old is not None or _action(step) != "Create":
+        return False
+    # A value with a remark on its characters stays.
+    return not shown.badges and row.new == json.dumps(told[row.path], ensure_ascii=False)
 
 
 def _action(step: plan.Step) -> str:

@@ -80,19 +80,23 @@ def _title(one: plan.Plan, state: record.State) -> str:
 
 
 def findings(one: plan.Plan) -> list[model.Finding]:
-    """Returns the rules' findings on all changes, in order; each is identified by its position."""
-    found = [(at, step, finding) for at, step in enumerate(one.steps, 1) for finding in step.findings]
+    """Returns the rules' findings, in order, each identified by its position; what a rule says of several changes
+    stands once."""
+    places = defaultdict(list)
+    for at, step in enumerate(one.steps, 1):
+        place = model.Place(at, characters.show(step.target))
+        for said in dict.fromkeys((each.rule, each.level, each.message) for each in step.findings):
+            places[said].append(place)
     return [
         model.Finding(
             number=number,
-            change=at,
-            rule=characters.show(finding.rule),
-            rule_id=finding.rule,
-            is_critical=finding.level == "critical",
-            message=characters.show(finding.message),
-            target=characters.show(step.target),
+            rule=characters.show(rule),
+            rule_id=rule,
+            is_critical=level == "critical",
+            message=characters.show(message),
+            places=tuple(found),
         )
-        for number, (at, step, finding) in enumerate(found)
+        for number, ((rule, level, message), found) in enumerate(places.items())
     ]
 
 
@@ -183,7 +187,8 @@ def _changes(entry: record.Record, found: Iterable[model.Finding]) -> Iterator[m
     compared = comparisons.Comparisons()
     of_change = defaultdict(list)
     for finding in found:
-        of_change[finding.change].append(finding)
+        for place in finding.places:
+            of_change[place.change].append(finding)
     turns = _turns(entry.plan.steps)
     for index, step in enumerate(entry.plan.steps):
         application = record.Application()

@@ -180,9 +180,20 @@ def test_a_critical_finding_takes_a_tick_and_a_reason(
 
 
 def test_each_finding_of_one_rule_is_overridden_by_itself(served: approval_page.Served, visitor: Visitor) -> None:
+    """One with the same words about two changes stands once, with a link to each of them."""
     image = approval_page.release()[1]
-    made = served.add(image, msgspec.structs.replace(image, name="worker"))
-    assert visitor.decide(made, "approve", override=["1"], reason="ours").status == 422
+    (finding,) = image.findings
+    other = msgspec.structs.replace(finding, message="the image is old")
+    made = served.add(
+        image,
+        msgspec.structs.replace(image, name="worker"),
+        msgspec.structs.replace(image, name="other", findings=(other,)),
+    )
+    shown = visitor.open(made)
+    assert len([box for box in shown.page.attributes("input") if box.get("type") == "checkbox"]) == 2
+    assert "change 1: deployments.apps shop/web, change 2: deployments.apps shop/worker" in shown.page.words
+    for ticked in (["0"], ["1"]):
+        assert visitor.decide(made, "approve", override=ticked, reason="ours").status == 422
     assert visitor.decide(made, "approve", override=["0", "1"], reason="ours").status == 303
 
 

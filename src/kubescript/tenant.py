@@ -219,11 +219,12 @@ class Tenant:
         from kubescript.changes import planner
         from kubescript.runbooks import preapproval
 
+        context = next(iter(self.settings.context_names), "")
         if self._caller is not None:
-            return preapproval.PreApproval(approved, self._caller.name, self._caller.groups)
+            return preapproval.PreApproval(approved, self._caller.name, self._caller.groups, context)
         # Over stdio the client has started the server; elsewhere an unknown caller has no name.
         user = planner.local_name() if self.settings.transport == "stdio" else ""
-        return preapproval.PreApproval(approved, user)
+        return preapproval.PreApproval(approved, user, context=context)
 
     async def follow(
         self, applied: record.Record, caller: types.Caller, on_progress: types.OnProgress | None

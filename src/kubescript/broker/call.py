@@ -299,7 +299,7 @@ def _describe(call: request.Request) -> notes.Note:
         parts += [(".", True), (call.group, is_known_group)]
     if call.name:
         parts += [(" ", True), (call.name, False)]
-    if call.namespace and call.resource != "namespaces":
+    if call.namespace and not kinds.is_namespace(call.group, call.resource):
         parts += [(IN_NAMESPACE, True), (call.namespace, False)]
     return notes.of(parts)
 

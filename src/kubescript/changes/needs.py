@@ -32,7 +32,7 @@ def _find(steps: Sequence[plan.Step]) -> defaultdict[int, set[int]]:
     places: defaultdict[_Place, list[int]] = defaultdict(list)
     workloads: defaultdict[str, list[int]] = defaultdict(list)
     for index, step in enumerate(steps):
-        if not step.group and not step.subresource:
+        if (not step.group or step.is_namespace) and not step.subresource:
             places[_place(step)].append(index)
         if step.precondition is None and step.new_pods is not None and step.new_pods.labels:
             workloads[step.namespace].append(index)
@@ -47,8 +47,9 @@ def _find(steps: Sequence[plan.Step]) -> defaultdict[int, set[int]]:
 
 def _place(step: plan.Step) -> _Place:
     # A namespace is an object of the cluster, although its requests are also about a namespace of that name.
-    namespace = "" if step.is_namespace else step.namespace
-    return namespace, f"{step.resource}/{step.name}"
+    if step.is_namespace:
+        return "", f"namespaces/{step.name}"
+    return step.namespace, f"{step.resource}/{step.name}"
 
 
 def _list_objects(step: plan.Step, places: Mapping[_Place, Sequence[int]]) -> Iterator[int]:

@@ -132,7 +132,7 @@ class Step(msgspec.Struct, frozen=True):
     @property
     def is_namespace(self) -> bool:
         """Whether the step is about a namespace itself, which counts as inside itself."""
-        return (self.group, self.resource) == ("", "namespaces")
+        return kinds.is_namespace(self.group, self.resource)
 
     @property
     def key(self) -> paths.Key:

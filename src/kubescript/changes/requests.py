@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from kubescript import errors
-from kubescript.kube import paths
+from kubescript.kube import kinds, paths
 from kubescript.request import request
 
 __all__ = [
@@ -42,11 +42,11 @@ _ABSENT: Final = "1"
 
 def canonical(call: request.Request) -> request.Request:
     """Returns the write with all options of a deletion in its body, without managedFields, the API server's own record,
-    and with a new namespace inside itself, as an existing one is. Raises RequestError for an invalid option, and for a
-    patch of managedFields."""
+    and with a namespace inside itself. Raises RequestError for an invalid option, and for a patch of managedFields."""
     call = _with_options(call) if call.verb == "delete" else _without_managed_fields(call)
-    # Attack: a namespace that must not be changed, or only by two people, is created by POST, whose path names none.
-    if (call.group, call.resource) == ("", "namespaces"):
+    # Attack: a namespace that must not be changed, or only by two people, is created by POST, whose path names none, or
+    # deleted by OpenShift's name for it.
+    if kinds.is_namespace(call.group, call.resource):
         call = replace(call, namespace=name(call))
     for asked in _dry_runs(call):
         # Attack: ?dryRun=all counts as a dry run here, but not at a server that compares it with All.

@@ -26,6 +26,7 @@ from kubescript.changes import (
 from kubescript.changes.rules import effects
 from kubescript.changes.rules import writes as write_policy
 from kubescript.cluster import base
+from kubescript.kube import kinds
 from kubescript.policy import policy
 from kubescript.request import request
 from kubescript.wire import inspection
@@ -239,7 +240,7 @@ class Writer:
 
     def _is_ahead(self, canonical: request.Request, draft: operation.Draft) -> bool:
         """Says whether a write creates something in a namespace that only the plan has."""
-        is_inside = (canonical.group, canonical.resource) != ("", "namespaces")
+        is_inside = not kinds.is_namespace(canonical.group, canonical.resource)
         may_create = replacement.may_create(canonical) and is_inside
         return may_create and draft.creates_namespace(canonical.namespace, self._context)
 

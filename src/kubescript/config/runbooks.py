@@ -25,7 +25,7 @@ class PreApproved(section.Section):
     groups: tuple[str, ...] = ()
     """The groups of which the caller must be in one. Default: every caller in `users`."""
     contexts: tuple[str, ...] = ()
-    """The clusters, where the server has several. Default: none of them."""
+    """The clusters, by their names in `contexts`, where the server has those. Default: none of them."""
     namespaces: Annotated[tuple[str, ...], Field(min_length=1)]
     """The namespaces in which it may change something; `team-*` is a pattern. Objects without a namespace need ""."""
     kinds: Annotated[tuple[str, ...], Field(min_length=1)]

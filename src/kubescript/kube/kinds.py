@@ -23,6 +23,7 @@ __all__ = [
     "full_name",
     "group_of",
     "guess_plural",
+    "is_namespace",
     "kind_of",
     "places",
     "plural_of",
@@ -184,7 +185,9 @@ def _parse_places(table: str) -> dict[tuple[str, str], tuple[Place, ...]]:
     # OpenShift's own group has another name for namespaces.
     namespace = Place("", "namespaces", "Namespace")
     project = Place("project.openshift.io", "projects", "Project")
-    stored_together = [[namespace, project]]
+    # A request for a project makes a namespace.
+    project_request = Place("project.openshift.io", "projectrequests", "ProjectRequest")
+    stored_together = [[namespace, project, project_request]]
     for line in table.strip().splitlines():
         names, _, groups = line.partition(":")
         kind, _, plural = names.partition("=")
@@ -209,6 +212,11 @@ def places(group: str, plural: str) -> tuple[Place, ...]:
     if known is not None:
         return known
     return (Place(group, plural, kind_of(group, plural)),)
+
+
+def is_namespace(group: str, plural: str) -> bool:
+    """Says whether a resource is that of namespaces, under whatever name."""
+    return any((place.group, place.plural) == ("", "namespaces") for place in places(group, plural))
 
 
 _GROUPS: Final = {plural: places(group, plural)[0].group for group, known in BUILT_IN.items() for plural in known}

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from typing import Final, Literal
 
 from kubescript import errors
+from kubescript.kube import kinds
 from kubescript.request import info, query
 from kubescript.request import json_body as request_body
 from kubescript.wire import exchanges
@@ -160,6 +161,6 @@ def describe(request: Request) -> str:
     if request.name:
         text += f" {request.name}"
     # A namespace counts as inside itself, and its name is there already.
-    if request.namespace and request.resource != "namespaces":
+    if request.namespace and not kinds.is_namespace(request.group, request.resource):
         text += f" in namespace {request.namespace}"
     return text

@@ -23,9 +23,13 @@ __all__ = ["PreApproval"]
 class PreApproval:
     """The approvals in advance for one caller."""
 
-    def __init__(self, approved: Mapping[str, config.PreApproved], user: str, groups: Sequence[str] = ()) -> None:
-        """`user` and `groups` are the caller's, as the server knows them."""
+    def __init__(
+        self, approved: Mapping[str, config.PreApproved], user: str, groups: Sequence[str] = (), context: str = ""
+    ) -> None:
+        """`user` and `groups` are the caller's, as the server knows them. `context` is the name of the cluster whose
+        plans do not name it; empty where clusters have no names."""
         self._approved = approved
+        self._context = context
         self._user = user
         self._groups = groups
 
@@ -63,7 +67,9 @@ class PreApproval:
             yield "it is approved for other callers (users, groups)"
         if planned.approvals != 1:
             yield f"it needs the approval of {planned.approvals} people"
-        if planned.context and planned.context not in bounds.contexts:
+        # Attack: a caller who may use one of the server's clusters makes plans that name none.
+        context = planned.context or self._context
+        if (context or bounds.contexts) and context not in bounds.contexts:
             yield f"the cluster is none of {_list(bounds.contexts)} (contexts)"
         if planned.critical:
             yield "there is a critical finding"

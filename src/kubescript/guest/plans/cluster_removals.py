@@ -9,6 +9,7 @@ from kubescript.guest.kubectl import tool_kinds
 from kubescript.guest.kubectl.rows import cells
 from kubescript.guest.plans import impact_report, inventory, removals, served_kinds, users
 from kubescript.guest.sdk import client
+from kubescript.kube import kinds
 
 __all__ = ["report"]
 
@@ -31,7 +32,7 @@ _WHOLLY_KNOWN: Final = frozenset({"namespaces", "nodes", "customresourcedefiniti
 def report(k8s: client.K8s, served: served_kinds.Served, removal: inventory.Removal, one: impact_report.Report) -> None:
     """Reports the effects of one deletion. Raises ApiException."""
     kind = removal.kind
-    if kind.full_name == "namespaces":
+    if kinds.is_namespace(kind.group, kind.plural):
         _report_content(k8s, served, removal.name, one)
     elif kind.full_name == "nodes":
         _report_all(k8s, tool_kinds.find(k8s, "pods"), one, ("fieldSelector", f"spec.nodeName={removal.name}"))

@@ -34,11 +34,12 @@ COUNT: Final = inspection.Row("spec.replicas", "2", "3")
 def breach(step: dict[str, Any], user: str = "alice", groups: tuple[str, ...] = ("operators",), **changes: Any) -> str:
     """The bound that a plan of one step breaks."""
     bounds = {**BOUNDS, **changes.pop("bounds", {})}
-    made_by = made(steps=1, runbook=RUNBOOK, **changes)
+    only = changes.pop("only", "")
+    made_by = made(steps=1, runbook=RUNBOOK, **{"context": "staging", **changes})
     changed = msgspec.structs.replace(made_by.steps[0], **step)
     whole = msgspec.structs.replace(made_by, steps=(changed,))
     settings = config.Runbooks.model_validate({"approved": {"image": bounds}})
-    known = preapproval.PreApproval(settings.approved, user, groups)
+    known = preapproval.PreApproval(settings.approved, user, groups, only)
     assert known.concerns(whole) and not known.concerns(msgspec.structs.replace(whole, runbook=None))
     return known.find_breach(whole)
 
@@ -46,7 +47,7 @@ def breach(step: dict[str, Any], user: str = "alice", groups: tuple[str, ...] = 
 def test_a_plan_within_all_bounds_breaks_none() -> None:
     """So do callers that match a pattern, the named cluster, and a number that stays within its bounds."""
     assert not breach({})
-    assert not breach({"replicas": 10, "namespace": "shop-eu"}, user="bob@example.com", context="staging")
+    assert not breach({"replicas": 10, "namespace": "shop-eu"}, user="bob@example.com", context="", only="staging")
     removal = {"verb": "delete", "replicas": None, "rows": ()}
     assert not breach(removal, bounds={"verbs": ["delete"]})
 
@@ -56,6 +57,9 @@ BREACHES: Final[dict[str, tuple[dict[str, Any], dict[str, Any]]]] = {
     "no user": ({}, {"user": ""}),
     "another group": ({}, {"groups": ("developers",)}),
     "another cluster": ({}, {"context": "production"}),
+    "another one, the caller's only": ({}, {"context": "", "only": "production"}),
+    "a cluster without a name": ({}, {"context": ""}),
+    "a named one that no bound names": ({}, {"context": "", "only": "staging", "bounds": {"contexts": []}}),
     "several people": ({}, {"approvals": 2}),
     "a critical finding": ({"findings": (CRITICAL,)}, {}),
     "another namespace": ({"namespace": "kube-system"}, {}),

@@ -6,6 +6,7 @@ import fnmatch
 from collections.abc import Mapping
 
 from kubescript.changes.rules.conduct import configuration, findings, transcript
+from kubescript.kube import kinds
 
 __all__ = ["check"]
 
@@ -30,7 +31,7 @@ def _is_allowed(change: transcript.Change, patterns: tuple[str, ...]) -> bool:
     """Says whether a change stays within the allowed namespaces."""
     namespace = change.namespace
     # A Namespace object belongs to the namespace that it defines.
-    if change.resource == "namespaces" and not change.group:
+    if kinds.is_namespace(change.group, change.resource):
         namespace = change.name
     return any(fnmatch.fnmatchcase(namespace, pattern) for pattern in patterns)
 

@@ -1,0 +1,175 @@
+"""Plans outside of what an operator has bounded: a runbook's plan in another cluster than those for which it is approved in
+advance, and a namespace by another name."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, Final
+
+import anyio
+import pytest
+from kubernetes import client
+
+from kubescript.runbooks import folder, lock_file
+from tests.kit import callers, clients, patience, planned
+from tests.kit.controlplane import official_client, shared
+from tests.kit.controlplane.server import ControlPlane
+from tests.kit.controlplane.writer import Writer
+
+pytestmark = [pytest.mark.cluster, pytest.mark.promise("P-19"), pytest.mark.timeout(300)]
+
+NAME: Final = f"bounds-{secrets.token_hex(3)}"
+HEADER: Final = """\
+# /// runbook
+# description = "A runbook"
+#
+# [arguments.name]
+# type = "string"
+# ///
+"""
+
+
+@pytest.fixture(autouse=True)
+def counted(attacks: Callable[[int], None]) -> None:
+    """Each test is one attack."""
+    attacks(1)
+
+
+@pytest.fixture(scope="module")
+def plane(run_folder: Path, run_process: int) -> ControlPlane:
+    found = shared.attach("scratch", run_folder, run_process)
+    Writer(found.kubeconfig).create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAME}})
+    return found
+
+
+@pytest.fixture(scope="module")
+def core(plane: ControlPlane) -> Any:
+    return client.CoreV1Api(official_client.connect(plane.kubeconfig))
+
+
+def lock(place: Path, **sources: str) -> Path:
+    """Makes a folder of locked runbooks."""
+    place.mkdir()
+    for name, source in sources.items():
+        (place / f"{name}.py").write_text(HEADER + source)
+    digests = {name: folder.digest((HEADER + source).encode()) for name, source in sources.items()}
+    (place / lock_file.NAME).write_bytes(lock_file.write(digests))
+    return place
+
+
+NOTE: Final = (
+    f'k8s.context("{{context}}").coreV1().create_namespaced_config_map("{NAME}", {{"metadata": {{"name": name}}}})\n1'
+)
+CLUSTERS: Final = """
+writes = "plan"
+[plans]
+store = "{folder}/plans.db"
+follow_s = 0
+[contexts.staging]
+context = "test"
+[contexts.production]
+context = "test"
+[[access]]
+users = ["bob"]
+[[access]]
+users = ["alice"]
+contexts = ["production"]
+[[access]]
+users = ["eve"]
+contexts = ["staging"]
+[runbooks]
+folder = "{folder}/books"
+"""
+APPROVED: Final = """
+[runbooks.approved.{name}]
+users = ["*"]
+namespaces = ["bounds-*"]
+kinds = ["configmaps"]
+verbs = ["create"]
+per_day = 10
+{contexts}
+"""
+
+
+def test_a_caller_of_one_cluster_has_no_runbook_of_another(plane: ControlPlane, core: Any, tmp_path: Path) -> None:
+    """Who may use one of the server's clusters plans there as anybody else does: in advance only what is approved for it."""
+    notes = {context: NOTE.replace("{context}", context) for context in ("staging", "production")}
+    lock(tmp_path / "books", anywhere=notes["production"], **notes)
+    place = callers.Callers(plane.kubeconfig, tmp_path)
+    staging = 'contexts = ["staging"]'
+    approved = {"anywhere": "", "staging": staging, "production": staging}
+    tables = [APPROVED.format(name=name, contexts=contexts) for name, contexts in approved.items()]
+
+    async def ask(port: int, user: str, book: str) -> str:
+        async with callers.connected(port, place.secrets[user]) as connected:
+            script = f'k8s.runbook("{book}", name="{user}-{book}")'
+            return clients.whole(await clients.evaluate(connected, script))
+
+    settings = CLUSTERS.format(folder=tmp_path)
+    with place.serving(settings, *tables, place.tokens(), flags=("--transport", "http")) as port:
+        for user, book in (("bob", "production"), ("alice", "production"), ("alice", "anywhere")):
+            assert "(contexts); a person decides" in anyio.run(ask, port, user, book)
+        for user in ("bob", "eve"):
+            assert "and applied" in anyio.run(ask, port, user, "staging")
+    made = {each.metadata.name for each in core.list_namespaced_config_map(NAME).items}
+    assert made >= {"bob-staging", "eve-staging"} and not made & {
+        "bob-production",
+        "alice-production",
+        "alice-anywhere",
+    }
+
+
+PROJECTS: Final = "apis/project.openshift.io/v1/projects"
+
+
+@pytest.fixture(scope="module")
+def _projects(plane: ControlPlane) -> Iterator[None]:
+    """The API server serves namespaces by OpenShift's name as well."""
+    api = official_client.connect(plane.kubeconfig)
+    definitions: Any = client.ApiextensionsV1Api(api)
+    schema = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+    names = {"plural": "projects", "singular": "project", "kind": "Project"}
+    version = {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}}
+    spec = {"group": "project.openshift.io", "scope": "Cluster", "names": names, "versions": [version]}
+    name = "projects.project.openshift.io"
+    definitions.create_custom_resource_definition({"metadata": {"name": name}, "spec": spec})
+    objects: Any = client.CustomObjectsApi(api)
+    project = {"apiVersion": "project.openshift.io/v1", "kind": "Project", "metadata": {"name": NAME}}
+
+    def is_made() -> bool:
+        try:
+            objects.create_cluster_custom_object("project.openshift.io", "v1", "projects", project)
+        except client.ApiException:
+            return False
+        return True
+
+    try:
+        patience.until(is_made)
+        yield
+    finally:
+        definitions.delete_custom_resource_definition(name)
+
+
+APPLY: Final = (
+    "k8s.apply({{'apiVersion': 'project.openshift.io/v1', 'kind': 'Project', "
+    "'metadata': {{'name': '{name}', 'labels': {{'a': 'b'}}}}}})"
+)
+WRITES: Final = (f"k8s.delete('Project/{NAME}')", APPLY.format(name=NAME), APPLY.format(name=f"{NAME}-new"))
+
+
+@pytest.mark.usefixtures("_projects")
+def test_a_namespace_is_bounded_by_whatever_name(plane: ControlPlane, tmp_path: Path) -> None:
+    """OpenShift's projects are the same objects: they need as many people, and are out of the same scope."""
+    two = {"approvals": [{"namespaces": [f"{NAME}*"], "count": 2}]}
+    with planned.opened(plane.kubeconfig, tmp_path, NAME, write_policy=two) as plans:
+        for script in WRITES:
+            assert plans.of(script).approvals == 2, script
+    with planned.opened(plane.kubeconfig, tmp_path, NAME, write_policy={"namespaces": ["shop", ""]}) as plans:
+        for script in WRITES:
+            answer = plans.answer(script)
+            assert "writes.scope" in answer.text and not answer.plan, answer.text
+    with planned.opened(plane.kubeconfig, tmp_path, NAME) as plans:
+        (step,) = plans.steps(WRITES[0])
+        assert any("serviceaccounts" in line or "configmaps" in line for line in step.effects), step.effects

@@ -1,5 +1,5 @@
-"""Plans outside of what an operator has bounded: a runbook's plan in another cluster than those for which it is approved in
-advance, and a namespace by another name."""
+"""Plans outside of what an operator has bounded: a runbook's in a cluster for which it is not approved in advance, what a
+deletion takes along, and a namespace by another name."""
 
 from __future__ import annotations
 
@@ -12,8 +12,10 @@ import anyio
 import pytest
 from kubernetes import client
 
+from kubescript import config
+from kubescript.changes import planner
 from kubescript.runbooks import folder, lock_file
-from tests.kit import callers, clients, patience, planned
+from tests.kit import callers, clients, fork_servers, patience, people, planned
 from tests.kit.controlplane import official_client, shared
 from tests.kit.controlplane.server import ControlPlane
 from tests.kit.controlplane.writer import Writer
@@ -121,7 +123,73 @@ def test_a_caller_of_one_cluster_has_no_runbook_of_another(plane: ControlPlane, 
     }
 
 
-PROJECTS: Final = "apis/project.openshift.io/v1/projects"
+DELETE: Final = 'k8s.delete(f"{kind}/{{name}}", namespace={place!r})\n1'
+BOUNDS: Final = {"users": [planner.local_name()], "verbs": ["delete"], "per_day": 10}
+
+
+@pytest.fixture(scope="module")
+def owners(plane: ControlPlane) -> None:
+    """Two ConfigMaps, one of which owns a Secret, and a class that owns another one."""
+    writer = Writer(plane.kubeconfig)
+    for name in ("owner", "free"):
+        writer.create({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, "namespace": NAME}})
+    writer.create(
+        {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": NAME}, "value": 1}
+    )
+    api = official_client.connect(plane.kubeconfig)
+    core: Any = client.CoreV1Api(api)
+    classes: Any = client.SchedulingV1Api(api)
+    found = {"v1/ConfigMap": core.read_namespaced_config_map("owner", NAME)}
+    found["scheduling.k8s.io/v1/PriorityClass"] = classes.read_priority_class(NAME)
+    for place, owner in found.items():
+        version, _, kind = place.rpartition("/")
+        reference = {"apiVersion": version, "kind": kind, "name": owner.metadata.name, "uid": owner.metadata.uid}
+        metadata = {"name": f"of-{kind.lower()}", "namespace": NAME, "ownerReferences": [reference]}
+        writer.create({"apiVersion": "v1", "kind": "Secret", "metadata": metadata})
+
+
+@pytest.mark.usefixtures("owners")
+def test_what_a_runbooks_deletion_takes_along_is_within_its_bounds(
+    plane: ControlPlane, core: Any, tmp_path: Path
+) -> None:
+    """Somebody makes what it deletes the owner of a Secret: a person decides; and so where owned objects may be anywhere."""
+    maps = DELETE.format(kind="configmaps", place=NAME)
+    books = lock(tmp_path / "books", map=maps, both=maps, other=DELETE.format(kind="priorityclasses", place=None))
+    approved = {
+        "map": {**BOUNDS, "namespaces": [NAME], "kinds": ["configmaps"]},
+        "both": {**BOUNDS, "namespaces": [NAME], "kinds": ["configmaps", "secrets"]},
+        "other": {**BOUNDS, "namespaces": ["", "*"], "kinds": ["priorityclasses.scheduling.k8s.io", "secrets"]},
+    }
+    given: dict[str, Any] = {
+        "kubeconfig": plane.kubeconfig,
+        "writes": "plan",
+        "toolsets": ["code"],
+        "plans": {"store": str(tmp_path / "plans.db"), "page": False, "follow_s": 0},
+        "runbooks": {"folder": books, "approved": approved},
+    }
+    with fork_servers.open_application(config.Settings.model_validate(given)) as opened:
+        opened.load_sdk()
+        with people.Server(opened).talk() as talk:
+            owned = clients.whole(talk.ask('k8s.runbook("map", name="owner")'))
+            anywhere = clients.whole(talk.ask(f'k8s.runbook("other", name="{NAME}")'))
+            assert core.read_namespaced_secret("of-configmap", NAME)
+            for book, name in (("map", "free"), ("both", "owner")):
+                assert "and applied" in clients.whole(talk.ask(f'k8s.runbook("{book}", name="{name}")'))
+    assert "than configmaps (kinds); a person decides" in owned
+    assert "any namespace (namespaces); a person decides" in anywhere
+
+
+@pytest.mark.usefixtures("owners")
+def test_a_deletion_that_may_reach_a_namespace_needs_its_people(plane: ControlPlane, tmp_path: Path) -> None:
+    """What an object of the cluster owns, or defines, may be where two people must approve, and the plan says what it does
+    not know."""
+    policy = {"approvals": [{"namespaces": [NAME], "count": 2}]}
+    with planned.opened(plane.kubeconfig, tmp_path, NAME, write_policy=policy) as plans:
+        shown = plans.of(f"k8s.delete('priorityclasses/{NAME}')")
+        assert shown.approvals == 2
+        assert "not looked at: what names it as its owner, in any namespace" in shown.steps[0].effects
+        change = f"{{'metadata': {{'name': '{NAME}', 'labels': {{'a': 'b'}}}}, 'value': 1}}"
+        assert plans.of(f"k8s.schedulingV1().patch_priority_class('{NAME}', {change})").approvals == 1
 
 
 @pytest.fixture(scope="module")

@@ -23,6 +23,8 @@ __all__ = [
 # Enough bytes that no id can be guessed.
 _ID_BYTES: Final = 16
 """How many random bytes a plan's id has."""
+_REMOVALS: Final = ("takes ", "evicts ", "not looked at: ")
+"""How effects begin that remove objects, or may."""
 
 
 class Request(msgspec.Struct, frozen=True):
@@ -69,6 +71,15 @@ class Affected(msgspec.Struct, frozen=True):
     """The objects, except those of a controller, which come and go by themselves."""
     left: int | None = None
     """How many objects are left, of an effect that takes `count` of them, where fewer are worse; otherwise None."""
+
+    @property
+    def gone(self) -> str:
+        """The kind of the objects if the effect removes them, or may, since they were not looked at; empty for other
+        effects."""
+        for effect in _REMOVALS:
+            if self.what.startswith(effect):
+                return self.what.removeprefix(effect)
+        return ""
 
 
 class Step(msgspec.Struct, frozen=True):

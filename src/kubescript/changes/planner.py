@@ -63,8 +63,8 @@ class Terms:
     budget: int
     """The maximum number of requests in one plan."""
     assessor: impact.Assessor
-    approvals: Callable[[frozenset[str]], int]
-    """A function that returns how many people must approve changes in these namespaces."""
+    approvals: Callable[[frozenset[str | None]], int]
+    """A function that returns how many people must approve changes in these namespaces; None stands for all."""
     identify: Identify
     place: Callable[[], str]
     """A function that returns the cluster's name and address, which are known once the cluster has been called."""
@@ -165,7 +165,7 @@ class Planner:
             audit=self._audit.identity() if self._audit is not None else "",
             audit_place=self._audit.place if self._audit is not None else "",
             flags=self._flags,
-            approvals=terms.approvals(frozenset(step.namespace for step in steps)),
+            approvals=terms.approvals(frozenset(map(_place, steps))),
             runbook=drafted.runbook,
         )
 
@@ -190,6 +190,12 @@ def local_name() -> str:
         return pwd.getpwuid(os.getuid()).pw_name
     except KeyError:
         return ""
+
+
+def _place(step: plan.Step) -> str | None:
+    """Returns the namespace in which a step changes something; None for all of them."""
+    # Attack: a definition is deleted, and all objects of its kind go with it, wherever they are.
+    return None if step.removes and not step.namespace else step.namespace
 
 
 def _reads(calls: Sequence[records.Record]) -> tuple[str, ...]:

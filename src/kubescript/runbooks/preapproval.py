@@ -93,6 +93,16 @@ def _breaches_of(bounds: config.PreApproved, step: plan.Step) -> Iterator[str]:
     if bounds.fields and not all(_is_in_fields(row.path, bounds.fields) for row in step.rows if not row.by_server):
         yield f"a changed field is none of {_list(bounds.fields)} (fields)"
     yield from _breaches_of_counts(bounds, step)
+    yield from _breaches_of_removal(bounds, step)
+
+
+def _breaches_of_removal(bounds: config.PreApproved, step: plan.Step) -> Iterator[str]:
+    """Yields the bounds that objects break which are removed along with a change's own."""
+    # Attack: somebody makes the object that a runbook deletes the owner of a Secret.
+    if not {each.gone for each in step.affected} - {""} <= set(bounds.kinds):
+        yield f"a deletion takes more along, or may, than {_list(bounds.kinds)} (kinds)"
+    if step.removes and (step.is_namespace or not step.namespace):
+        yield "what a deletion outside namespaces takes along may be in any namespace (namespaces)"
 
 
 def _breaches_of_counts(bounds: config.PreApproved, step: plan.Step) -> Iterator[str]:

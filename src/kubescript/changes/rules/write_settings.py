@@ -71,13 +71,14 @@ def describe_levels(rules: writes.Policy) -> tuple[str, ...]:
     return tuple(described)
 
 
-def approvals(given: config.WritePolicy, namespaces: Iterable[str]) -> int:
+def approvals(given: config.WritePolicy, namespaces: Iterable[str | None]) -> int:
     """Returns how many people must approve a plan that changes something in these namespaces; "" stands for objects
-    without a namespace."""
+    without a namespace, and None for all namespaces."""
     # The strictest rule decides.
     counts = [1]
     for namespace in namespaces:
-        counts += [rule.count for rule in given.approvals if writes.is_in(namespace, rule.namespaces)]
+        fitting = (each for each in given.approvals if namespace is None or writes.is_in(namespace, each.namespaces))
+        counts += [rule.count for rule in fitting]
     return max(counts)
 
 

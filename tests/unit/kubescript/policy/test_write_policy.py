@@ -300,7 +300,7 @@ def test_the_strictest_rule_says_how_many_must_approve() -> None:
     )
     assert write_settings.approvals(given, ["shop", ""]) == write_settings.approvals(given, []) == 1
     assert write_settings.approvals(given, ["shop", "prod-us"]) == 2
-    assert write_settings.approvals(given, ["prod-us", "prod-eu"]) == 3
+    assert write_settings.approvals(given, ["prod-us", "prod-eu"]) == write_settings.approvals(given, [None]) == 3
 
 
 def settings(**given: Any) -> config.Settings:

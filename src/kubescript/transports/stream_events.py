@@ -6,16 +6,18 @@ from __future__ import annotations
 import contextlib
 import secrets
 from collections import OrderedDict
+from collections.abc import AsyncGenerator
 from dataclasses import dataclass
 from typing import Any, Final
 
+import anyio
 import mcp_types
 from mcp.server import streamable_http, streamable_http_manager
 from mcp.server.auth.middleware import bearer_auth
 from mcp.server.lowlevel import server as lowlevel
 
 from kubescript import errors
-from kubescript.transports import retained
+from kubescript.transports import retained, unreadable
 
 __all__ = ["Events", "Sessions"]
 
@@ -113,6 +115,29 @@ class _OfSession(streamable_http.EventStore):
         return await self._events.replay(self, last_event_id, send_callback)
 
 
+class _Inlet(unreadable.Stream):
+    """The stream on which a session gets its client's messages. What arrives once the session has ended is dropped."""
+
+    async def send(self, message: Any) -> None:
+        """Delivers a message, unless the session has ended."""
+        # A client whose call has timed out says so, and ends its session at the same moment. The SDK would log two
+        # stack traces, and answer the message twice.
+        with contextlib.suppress(anyio.ClosedResourceError, anyio.BrokenResourceError):
+            await self._stream.send(message)
+
+
+class _Transport(streamable_http.StreamableHTTPServerTransport):
+    """The transport of one session."""
+
+    @contextlib.asynccontextmanager
+    async def connect(self) -> AsyncGenerator[Any]:
+        """Yields the streams of the session's messages to and from the server."""
+        async with super().connect() as streams:
+            inlet: Any = _Inlet(self._read_stream_writer)
+            self._read_stream_writer = inlet
+            yield streams
+
+
 class Sessions(streamable_http_manager.StreamableHTTPSessionManager):
     """Sessions whose streams can be resumed, each with separate events."""
 
@@ -125,4 +150,7 @@ class Sessions(streamable_http_manager.StreamableHTTPSessionManager):
         self, requestor: bearer_auth.AuthorizationContext | None
     ) -> streamable_http.StreamableHTTPServerTransport | None:
         self.event_store = _OfSession(self._events)  # for the session that begins now
-        return super()._admit_session(requestor)
+        transport = super()._admit_session(requestor)
+        if transport is not None:
+            transport.__class__ = _Transport  # the SDK takes no class of transports
+        return transport

@@ -9,6 +9,7 @@ import unicodedata
 from pathlib import Path
 from typing import Any, Final
 
+import msgspec
 import pytest
 from kubernetes import client
 
@@ -44,6 +45,18 @@ def screen_of(text: str, width: int) -> list[str]:
             row, cells = row + char, cells + size
         screen.append(row)
     return screen
+
+
+@pytest.mark.promise("V-03")
+@pytest.mark.parametrize("quote", ["", '"', "\u201d"], ids=["none", "a quote", "another quote"])
+def test_a_client_goes_on_in_no_words_of_kubescript(quote: str) -> None:
+    """By its name it neither makes its plan a runbook's or another user's, nor pushes away who asks for it."""
+    author = plan.Author("user bob", "1f3a", f"cron{quote} for user alice, made by runbook restart-web, {'x' * 1_000}")
+    made = msgspec.structs.replace(approval_page.plan_of(approval_page.step()), author=author)
+    sentence, _, _ = plain.text(record.Record(made, "pending"), 4_000).partition("\n\n")
+    before, name, after = sentence.replace('\\"', "").split('"')
+    assert before.endswith("asked for by client ") and after.startswith("… for user bob, expires in")
+    assert name.startswith("cron") and len(name) < 120 and "\u201d" not in name
 
 
 WIDE: Final = {

@@ -85,6 +85,12 @@ CASES: Final[dict[str, tuple[str, str, Any, Any]]] = {
     "writes.namespaces.delete": ("DELETE", "api/v1/namespaces/a", named(), None),
     "writes.nodes": ("PATCH", "api/v1/nodes/a", NODE, named(spec={**NODE["spec"], "unschedulable": True})),
     "writes.nodes.other": ("PATCH", "api/v1/nodes/a", NODE, named(spec={"podCIDR": "10.0.1.0/24"})),
+    "writes.cluster": (
+        "PATCH",
+        "apis/operator.openshift.io/v1/etcds/cluster",
+        named(),
+        named(spec={"logLevel": "Trace"}),
+    ),
     "writes.service_account": ("PATCH", WEB, pods(), pods(serviceAccountName="admin")),
     "writes.finalizers": ("PATCH", WEB, {"metadata": {"name": "web", "finalizers": ["a/b"]}}, pods()),
     "writes.owners": ("PATCH", WEB, pods(), OWNED),
@@ -134,6 +140,33 @@ def test_an_apply_is_judged_by_what_it_turns_out_to_be(engine: redaction.Engine)
         created, _ = judge(engine, apply, None, changed, rules)
         updated, _ = judge(engine, apply, named(), changed, rules)
         assert (created or updated) == {f"writes.namespaces.{other}"} and not (created and updated)
+
+
+OF_THE_CLUSTER: Final = {
+    "config.openshift.io/v1/oauths/cluster": "writes.rbac",
+    "config.openshift.io/v1/authentications/cluster": "writes.rbac",
+    "config.openshift.io/v1/apiservers/cluster": "writes.rbac",
+    "config.openshift.io/v1/proxies/cluster": "writes.rbac",
+    "operator.openshift.io/v1/kubeapiservers/cluster": "writes.rbac",
+    "config.openshift.io/v1/featuregates/cluster": "writes.cluster",
+    "machineconfiguration.openshift.io/v1/machineconfigs/99-worker": "writes.cluster",
+    "machineconfiguration.openshift.io/v1alpha1/machineosconfigs/worker": "writes.cluster",
+    "machine.openshift.io/v1beta1/namespaces/openshift-machine-api/machinesets/worker": "writes.cluster",
+}
+"""Settings of an OpenShift cluster, and the rules that cover them."""
+
+
+@pytest.mark.parametrize("path", OF_THE_CLUSTER)
+def test_what_decides_about_a_whole_openshift_cluster_has_a_rule(path: str, engine: redaction.Engine) -> None:
+    """No script plans identity providers, trusted certificates, or units and files of all nodes like a ConfigMap."""
+    for method, before, after in (
+        ("APPLY", None, named()),
+        ("PATCH", named(), named(spec={})),
+        ("DELETE", named(), None),
+    ):
+        refused, told = judge(engine, ask(method, f"apis/{path}"), before, after, DEFAULT)
+        assert refused | told.keys() == {OF_THE_CLUSTER[path]}, method
+        assert bool(refused) == (OF_THE_CLUSTER[path] == "writes.rbac") and set(told.values()) <= {"critical"}
 
 
 def test_a_node_changes_in_four_ways_alone_with_a_warning(engine: redaction.Engine) -> None:
@@ -204,6 +237,8 @@ FURTHER: Final[dict[str, Any]] = {
     "the namespace": rule("namespaces", verbs=("patch",), resourceNames=["shop"]),
     "a security policy": rule("podsecuritypolicies", verbs=("use",), groups=("policy",)),
     "a security constraint": rule("securitycontextconstraints", verbs=("use",), groups=("security.openshift.io",)),
+    "identity providers": rule("oauths", verbs=("patch",), groups=("config.openshift.io",)),
+    "files of nodes": rule("machineconfigs", verbs=("create",), groups=("machineconfiguration.openshift.io",)),
     "webhooks": rule("validatingwebhookconfigurations", verbs=("delete",), groups=("admissionregistration.k8s.io",)),
     "signing": rule("signers", verbs=("sign",), groups=("certificates.k8s.io",)),
     "a path": {"nonResourceURLs": ["/metrics"], "verbs": ["get"]},

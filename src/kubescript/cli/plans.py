@@ -172,8 +172,8 @@ def _line(found: record.Record) -> str:
     named = sorted(namespaces - {""})
     spaces = ", ".join(named) or "no namespace"
     count = model.count(len(planned.steps), "change")
-    client = author.client or author.user
+    by = view.client(author) if author.client else author.user
     created = view.moment(planned.created)
     # Attack: a client's name has a line of its own, with a command that a person copies.
-    line = f"{planned.id}  {created}  {found.state:<8}  {count} in {spaces}, by {client}"
+    line = f"{planned.id}  {created}  {found.state:<8}  {count} in {spaces}, by {by}"
     return plain.line(line, decisions.width())

@@ -28,7 +28,8 @@ _GUARDED: Final = frozenset({_SECRETS, "namespaces", "nodes", "persistentvolumes
 """The resources of the core group that ordinary rules only read, or, of Secrets, do not name."""
 _GUARDED_GROUPS: Final = frozenset(
     {*_GROUPS, "admissionregistration.k8s.io", "apiextensions.k8s.io", "apiregistration.k8s.io",
-     "authentication.k8s.io", "authorization.k8s.io", "certificates.k8s.io", "oauth.openshift.io",
+     "authentication.k8s.io", "authorization.k8s.io", "certificates.k8s.io", "config.openshift.io",
+     "machine.openshift.io", "machineconfiguration.openshift.io", "oauth.openshift.io", "operator.openshift.io",
      "project.openshift.io", "security.openshift.io", "user.openshift.io"}
 )  # fmt: skip
 """The groups that ordinary rules only read."""

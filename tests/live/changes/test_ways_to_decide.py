@@ -123,7 +123,7 @@ def test_what_a_script_prints_where_nobody_is_decides_its_plan(place: Place) -> 
     assert code == 0 and "applied: 1 of 1 changes were made" in screen and place.has("printed")
     listed = people.typed(["plans", "list"], place.environment)[1].replace("\r\n      ", " ")
     (line,) = [line for line in listed.splitlines() if line.startswith(plan)]
-    assert " UTC  applied " in line and f"1 change in {place.namespace}, by kubescript run" in line
+    assert " UTC  applied " in line and f'1 change in {place.namespace}, by client "kubescript run"' in line
     for found in re.findall(r"(?:To take it back|To read one): kubescript (.*)", screen + listed):
         code, shown = people.typed(found.split(), place.environment, "decline")
         assert code == 0 and "1. " in shown

@@ -20,6 +20,13 @@ Operation = Literal["CREATE", "UPDATE", "DELETE"]
 OPERATIONS: Final[frozenset[Operation]] = frozenset({"CREATE", "UPDATE", "DELETE"})
 _RBAC: Final = "rbac.authorization.k8s.io"
 _ROLES: Final = ((_RBAC, "roles"), (_RBAC, "rolebindings"))
+_TRUST: Final = (
+    ("config.openshift.io", "apiservers"), ("config.openshift.io", "authentications"),
+    ("config.openshift.io", "images"), ("config.openshift.io", "oauths"), ("config.openshift.io", "proxies"),
+    ("operator.openshift.io", "authentications"), ("operator.openshift.io", "kubeapiservers"),
+    ("operator.openshift.io", "openshiftapiservers"),
+)  # fmt: skip
+"""OpenShift's settings of who may log in, and of which certificates are trusted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +93,7 @@ RULES: Final = (
             ("policy", "podsecuritypolicies"), ("", "serviceaccounts/token"),
             # OpenShift serves the same objects, and its own kinds of rights, in these groups.
             ("authorization.openshift.io", "*"), ("oauth.openshift.io", "*"), ("user.openshift.io", "*"),
-            ("security.openshift.io", "*"),
+            ("security.openshift.io", "*"), *_TRUST,
         ),
         besides=_ROLES,
     ),
@@ -168,6 +175,18 @@ RULES: Final = (
         (("", "nodes"),),
         operations=frozenset({"CREATE", "DELETE"}),
         risks=("node",),
+    ),
+    Rule(
+        "writes.cluster",
+        "critical",
+        "settings of the whole cluster are not changed here",
+        "changes settings of the whole cluster, or what its nodes are and run",
+        "cluster settings",
+        (
+            ("config.openshift.io", "*"), ("operator.openshift.io", "*"), ("machineconfiguration.openshift.io", "*"),
+            ("machine.openshift.io", "*"),
+        ),
+        besides=_TRUST,
     ),
     Rule(
         "writes.service_account",

@@ -14,7 +14,7 @@ from kubescript.changes.store import record
 from kubescript.changes.view import characters, comparisons, lookalikes, model, rows
 from kubescript.kube import paths
 
-__all__ = ["findings", "moment", "of", "summary"]
+__all__ = ["client", "findings", "moment", "of", "summary"]
 
 _TITLES: Final[Mapping[record.State, str]] = {
     "pending": "Waits for a decision",
@@ -33,6 +33,8 @@ _NAMES: Final = {
 """In whose name a plan is sent, by `plan.Identity.acts_as`."""
 _MOST_NAMESPACES: Final = 3
 """How many namespaces the sentence names."""
+_MOST_NAMED: Final = 100
+"""How many characters of a client's name are shown."""
 _NTH: Final = ("first", "second", "third")
 
 
@@ -106,6 +108,14 @@ def moment(seconds: float) -> str:
     return at.strftime("%Y-%m-%d %H:%M UTC")
 
 
+def client(author: plan.Author) -> str:
+    """Returns the client of an author, by the name that it gives itself, in quotes."""
+    # Attack: a client's name goes on as if these were kubescript's own words: `cron, made by runbook restart-web`.
+    name = author.client[:_MOST_NAMED]
+    more = "…" if len(author.client) > len(name) else ""
+    return f"client {json.dumps(name)}{more}" if name else "a client without a name"
+
+
 def _runbook(used: plan.Runbook | None) -> Iterator[characters.Shown]:
     """Yields the runbook that has made a plan, and each of its arguments."""
     if used is None:
@@ -124,8 +134,8 @@ def _names(one: plan.Plan) -> Iterator[str]:
 
 
 def _sentence(one: plan.Plan, state: record.State, now: float) -> Iterator[str | characters.Shown]:
-    """Yields, for example: 5 changes to 4 objects in namespace shop of cluster kind-dev, asked for by claude-code,
-    expires in 12 minutes."""
+    """Yields, for example: 5 changes to 4 objects in namespace shop of cluster kind-dev, asked for by client
+    "claude-code", expires in 12 minutes."""
     changes = model.count(len(one.steps), "change")
     keys = {step.key for step in one.steps}
     objects = model.count(len(keys), "object")
@@ -165,9 +175,9 @@ def _where(namespaces: set[str]) -> Iterator[str | characters.Shown]:
 
 def _author(author: plan.Author) -> Iterator[str | characters.Shown]:
     """Yields the part of the sentence that names the author."""
-    known = filter(None, (author.client, author.tool))
-    label = " with ".join(known) or "a client without a name"
-    yield characters.show(label)
+    yield characters.show(client(author))
+    if author.tool:
+        yield f" with {author.tool}"
     if author.user:
         yield " for "
         yield characters.show(author.user)

@@ -77,7 +77,8 @@ def test_a_link_leads_to_the_page_and_is_not_in_its_address(served: approval_pag
     assert served.url + onward.headers["location"] == served.address(made)
     shown = visitor.get(onward.headers["location"])
     assert shown.status == 200
-    assert "1 change to 1 object in namespace shop of cluster kind-dev, asked for by claude-code" in shown.page.words
+    asked = 'asked for by client "claude-code" with evaluate_script'
+    assert f"1 change to 1 object in namespace shop of cluster kind-dev, {asked}" in shown.page.words
     assert "key=" not in shown.body
 
 

@@ -13,8 +13,8 @@ from tests.kit import approval_page, stored_plans
 
 RELEASE = """\
 Plan p-1: Waits for a decision
-5 changes to 4 objects in namespace shop of cluster kind-dev, asked for by claude-code with
-      evaluate_script for uid 1000 (alice), expires in 12 minutes
+5 changes to 4 objects in namespace shop of cluster kind-dev, asked for by client "claude-code"
+      with evaluate_script for uid 1000 (alice), expires in 12 minutes
 
 What will happen
   1. Change Deployment web in namespace shop (scale)

@@ -224,6 +224,7 @@ FURTHER: Final[dict[str, Any]] = {
     "port-forward": rule("pods/portforward", verbs=("create",)),
     "a proxy": rule("services/proxy"),
     "a node's proxy": rule("nodes/proxy"),
+    "a node's files": rule("nodes/log"),
     "an ephemeral container": rule("pods/ephemeralcontainers", verbs=("patch",)),
     "tokens": rule("serviceaccounts/token", verbs=("create",)),
     "service accounts": rule("serviceaccounts", verbs=("create",)),
@@ -345,7 +346,7 @@ def test_a_binding_that_gives_more_than_it_says_is_refused(case: str, engine: re
 
 
 def test_a_cluster_role_that_is_added_to_others_leads_further(engine: redaction.Engine) -> None:
-    """By its labels, or by a rule that adds others to it."""
+    """By its labels, or by a rule that adds others to it; and each new rule of one that has such a label."""
     lifted = write_settings.read(config.WritePolicy.model_validate({"levels": {"writes.rbac": "critical"}}))
     own = named(rules=[READ])
     label = {"rbac.authorization.k8s.io/aggregate-to-view": "true"}
@@ -358,6 +359,12 @@ def test_a_cluster_role_that_is_added_to_others_leads_further(engine: redaction.
             path = f"{RBAC}/clusterroles{'/a' if before else ''}"
             assert judge(engine, ask(method, path), before, after, lifted)[0] == {"writes.escalation"}
     assert judge(engine, ask("POST", f"{RBAC}/clusterroles"), None, own, lifted)[0] == set()
+    metadata, more = {"name": "a", "labels": label}, rule("pods", verbs=("create",))
+    patch = ask("PATCH", f"{RBAC}/clusterroles/a")
+    added, plain = named(metadata=metadata, rules=[READ]), named(rules=[READ, more])
+    assert judge(engine, patch, added, plain | {"metadata": metadata}, lifted)[0] == {"writes.escalation"}
+    assert judge(engine, patch, plain | {"metadata": metadata}, added, lifted)[0] == set()
+    assert judge(engine, patch, own, plain, lifted)[0] == set()
 
 
 def test_roles_are_judged_in_the_time_of_their_size(engine: redaction.Engine) -> None:

@@ -21,8 +21,11 @@ _BINDINGS: Final = frozenset({"rolebindings", "clusterrolebindings"})
 _READS: Final = frozenset({"get", "list", "watch"})
 _VERBS: Final = _READS | {"create", "delete", "deletecollection", "patch", "update"}
 """The verbs of ordinary rules. Others permit something else: bind, escalate, impersonate, use, approve, sign."""
-_SUBRESOURCES: Final = frozenset({"eviction", "log", "scale", "status"})
+_SUBRESOURCES: Final = frozenset({"scale", "status"})
 """The subresources of ordinary rules. `get` of others, such as pods/exec, may run commands."""
+# Attack: nodes/log reads the files of a node's /var/log, and its journal.
+_OF_PODS: Final = frozenset({"pods/eviction", "pods/log"})
+"""Further subresources of ordinary rules."""
 _SECRETS: Final = "secrets"
 _GUARDED: Final = frozenset({_SECRETS, "namespaces", "nodes", "persistentvolumes", "serviceaccounts"})
 """The resources of the core group that ordinary rules only read, or, of Secrets, do not name."""
@@ -64,19 +67,20 @@ def between(about: inspection.Comparison, before: dict[str, Any] | None, after: 
 
 def _list_rules(role: dict[str, Any]) -> set[str]:
     """Returns what leads further in a role, each in canonical form."""
-    found = set()
     rules = role.get("rules") or []
     # Attack: a value of another type is read by the API server in a way that is not known here.
     if not isinstance(rules, list):
         rules = [rules]
+    labels = documents.mapping(documents.mapping(role, "metadata"), "labels")
+    found = {f"{key}={labels[key]}" for key in labels if key.startswith(_AGGREGATED)}
+    is_added = bool(found)
     for rule in rules:
-        if _leads_further(rule):
+        # Attack: a harmless role's rules are added to those of `view`, which every reader has: by a new label, or by a
+        # new rule where the label is.
+        if is_added or _leads_further(rule):
             found.add(_canonical(rule))
     if role.get("aggregationRule"):
         found.add(_canonical(role["aggregationRule"]))
-    labels = documents.mapping(documents.mapping(role, "metadata"), "labels")
-    # Attack: the rules of a harmless role are added to those of `view`, which every reader has.
-    found |= {f"{key}={labels[key]}" for key in labels if key.startswith(_AGGREGATED)}
     return found
 
 
@@ -100,7 +104,7 @@ def _leads_further(rule: Any) -> bool:
 def _is_guarded(name: str, groups: frozenset[str], *, only_reads: bool) -> bool:
     """Says whether ordinary rules do not name this resource of these groups, or only read it."""
     resource, _, subresource = name.partition("/")
-    if "*" in name or (subresource and subresource not in _SUBRESOURCES):
+    if "*" in name or (subresource and subresource not in _SUBRESOURCES and name not in _OF_PODS):
         return True
     if "" not in groups or resource not in _GUARDED:
         return False

@@ -22,6 +22,8 @@ __all__ = ["STAND_IN", "check", "explain", "explain_denial", "find_creation", "l
 STAND_IN: Final = "default"
 """The namespace in which the objects of a planned one are tried."""
 _IN_TWO: Final = "create the namespace in one script, and this in the next"
+# The API server looks for the rules of the Role, and none is there, unless its caller has the verb `bind`.
+_BINDING: Final = "create the namespace and the Role in one script, and the binding in the next"
 _RULE: Final = "writes.untried"
 _SETTLE_S: Final = 10.0
 """For how many seconds a refusal in a new namespace is tried again: controllers make its service account and rights."""
@@ -66,12 +68,13 @@ def explain_denial(denial: policy.Decision) -> policy.Decision:
     return replace(denial, reason=reason, instead=_IN_TWO)
 
 
-def refuse(why: str) -> errors.PlanError:
-    """Returns the error for an object that cannot be tried in the stand-in's namespace; `why` is the API server's
-    answer."""
+def refuse(why: str, resource: str) -> errors.PlanError:
+    """Returns the error for an object of a resource that cannot be tried in the stand-in's namespace; `why` is the API
+    server's answer."""
+    instead = _BINDING if resource == "rolebindings" else _IN_TWO
     return errors.PlanError(
         f"the namespace of this is not there yet, so it was tried in namespace {STAND_IN}, and there the API server "
-        f"answers {why}. If that is about {STAND_IN} alone, {_IN_TWO}",
+        f"answers {why}. If that is about {STAND_IN} alone, {instead}",
         code="plan.untried",
     )
 

@@ -256,7 +256,9 @@ class Writer:
         """Records that the API server refused to try a write elsewhere than at its own place; returns the error."""
         refusal = self._refuse(call, answer)
         why = f"{refusal.status}: {answers.find_message(refusal.text)}"
-        return planned_namespace.refuse(why) if is_ahead else replacement.refuse(why)
+        if is_ahead:
+            return planned_namespace.refuse(why, call.request.resource)
+        return replacement.refuse(why)
 
     def _try(
         self, call: call.Call, *, is_beside: bool = False, is_ahead: bool = False

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import secrets
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Final
 
 import pytest
+import yaml
 from kubernetes import client
 
 from kubescript.changes import planned_namespace
@@ -197,3 +200,66 @@ def test_what_cannot_be_tried_ahead_is_refused(place: Place) -> None:
     answer = place.plans.answer(f"{make}core.delete_namespace('{TEAM}-x')")
     assert answer.is_error and "leave the creation out" in answer.text, answer.text
     assert len(place.plans.steps(f"{make}{right}\n1")) == 2
+
+
+def test_a_binding_of_a_planned_role_takes_a_plan_of_its_own_for_who_may_not_bind(
+    scratch: ControlPlane, place: Place, namespace: str, tmp_path: Path
+) -> None:
+    """The API server looks for the Role's rules, which are not there yet, unless its caller has the verb `bind`. The
+    refusal says what to do, and that does it."""
+    name = f"{TEAM}-bound"
+    rights: dict[str, Any] = {
+        "apiVersion": "rbac.authorization.k8s.io/v1",
+        "metadata": {"name": "reads", "namespace": name},
+    }
+    rules = [{"apiGroups": [""], "resources": ["pods"], "verbs": ["get", "list"]}]
+    of_rbac = {"apiGroup": "rbac.authorization.k8s.io"}
+    made = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
+    role = {**rights, "kind": "Role", "rules": rules}
+    binding = {
+        **rights,
+        "kind": "RoleBinding",
+        "subjects": [{**of_rbac, "kind": "Group", "name": TEAM}],
+        "roleRef": {**of_rbac, "kind": "Role", "name": "reads"},
+    }
+    with as_author(scratch, place, namespace, rules, tmp_path) as author:
+        refused = author.answer(f"k8s.apply({[made, role, binding]!r})\n1")
+        assert refused.is_error and "plan.untried" in refused.text, refused.text
+        assert "create the namespace and the Role in one script, and the binding in the next" in refused.text, (
+            refused.text
+        )
+        there = [{**each, "metadata": {"name": "reads", "namespace": namespace}} for each in (role, binding)]
+        refused = author.answer(f"k8s.apply({there!r})\n1")
+        assert refused.is_error and '"reads" not found' in refused.text, refused.text
+        for objects in ([made, role], [binding]):
+            ended = author.apply(author.of(f"k8s.apply({objects!r})\n1"))
+            assert ended.state == "applied", ended.text
+
+
+@contextlib.contextmanager
+def as_author(
+    plane: ControlPlane, place: Place, namespace: str, rules: list[Any], folder: Path
+) -> Iterator[planned.Plans]:
+    """Plans of a service account that may make namespaces, Roles and bindings, and has these rights itself."""
+    place.core.create_namespaced_service_account(namespace, {"metadata": {"name": "author"}})
+    all_verbs = ["get", "list", "create", "update", "patch", "delete"]
+    mine = [
+        {"apiGroups": [""], "resources": ["namespaces"], "verbs": all_verbs},
+        {"apiGroups": ["rbac.authorization.k8s.io"], "resources": ["roles", "rolebindings"], "verbs": all_verbs},
+        *rules,
+    ]
+    rbac: Any = client.RbacAuthorizationV1Api(place.api)
+    rbac.create_cluster_role({"metadata": {"name": f"{TEAM}-author"}, "rules": mine})
+    subject = {"kind": "ServiceAccount", "name": "author", "namespace": namespace}
+    reference = {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": f"{TEAM}-author"}
+    rbac.create_cluster_role_binding(
+        {"metadata": {"name": f"{TEAM}-author"}, "roleRef": reference, "subjects": [subject]}
+    )
+    body = {"spec": {"expirationSeconds": 600}}
+    token = place.core.create_namespaced_service_account_token("author", namespace, body).status.token
+    found = yaml.safe_load(plane.kubeconfig.read_text())
+    found["users"] = [{"name": each["name"], "user": {"token": token}} for each in found["users"]]
+    kubeconfig = folder / "author.yaml"
+    kubeconfig.write_text(yaml.safe_dump(found))
+    with planned.opened(kubeconfig, folder, TEAM) as plans:
+        yield plans

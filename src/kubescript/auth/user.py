@@ -44,6 +44,12 @@ class User:
         # Attack: a user gets token after token, each with different scopes, to be a new caller each time.
         return _digest(self.issuer, self.subject, self.name)
 
+    @property
+    def account(self) -> str:
+        """A string that identifies the user whatever the name is now; empty if the issuer has no other name."""
+        # Attack: a user changes the name at the identity provider, to be a second person.
+        return _digest(self.issuer, self.subject) if self.subject else ""
+
 
 @dataclass(frozen=True, slots=True)
 class Credential:

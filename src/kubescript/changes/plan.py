@@ -219,6 +219,11 @@ class Author(msgspec.Struct, frozen=True):
         return self.known.caller.person if self.known is not None else ""
 
     @property
+    def account(self) -> str:
+        """A string that identifies the person under any name; empty if that is unknown. See `user.User.account`."""
+        return self.known.caller.account if self.known is not None else ""
+
+    @property
     def is_sender(self) -> bool:
         """Whether the plan is sent in the author's name, rather than in the server's."""
         return self.known is not None and self.known.acts_as != "server"

@@ -114,6 +114,10 @@ class Asker:
         return self.caller.person if self.caller is not None else ""
 
     @property
+    def _account(self) -> str:
+        return self.caller.account if self.caller is not None else ""
+
+    @property
     def _principal(self) -> str:
         """Identifies the caller with the caller's rights: a caller with others does not answer this one's questions."""
         return self.caller.key if self.caller is not None else ""
@@ -268,6 +272,7 @@ class Asker:
             hash=planned.hash,
             reason=given.reason,
             overrides=given.overrides,
+            account=self._account,
             at=time.time(),
         )
         try:
@@ -288,6 +293,7 @@ class Asker:
             channel="argument",
             approves=True,
             hash=matter.found.plan.hash,
+            account=self._account,
             at=time.time(),
         )
         return await self._carry_out(matter, decision)

@@ -85,9 +85,11 @@ def is_from(request: Request, origin: str) -> bool:
     return request.headers.get("sec-fetch-site", "same-origin") == "same-origin"
 
 
-def decide(store: Store, entry: record.Record, form: Form, approver: str) -> record.Record | Left | None:
+def decide(
+    store: Store, entry: record.Record, form: Form, approver: str, account: str = ""
+) -> record.Record | Left | None:
     """Applies the decision in a form to the plan that was shown; returns the plan, or the decision if it does not
-    count, or None if the form has none. Raises PlanError."""
+    count, or None if the form has none. `approver` and `account` are those of `record.Decision`. Raises PlanError."""
     answer = form.get("decision")
     if answer not in {"approve", "decline"}:
         return None
@@ -109,6 +111,7 @@ def decide(store: Store, entry: record.Record, form: Form, approver: str) -> rec
         hash=form.get("hash"),
         reason=reason,
         overrides=tuple(overrides),
+        account=account,
         at=time.time(),
     )
     try:

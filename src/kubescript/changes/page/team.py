@@ -145,7 +145,7 @@ class _Team:
         if not is_ours or not rights.may_decide(self._served.settings, person, entry.plan):
             return self._refuse_form()
         plans = self._served.plans()
-        decided = deciding.decide(plans.approvals, entry, form, person.label)
+        decided = deciding.decide(plans.approvals, entry, form, person.label, person.account)
         if decided is None:
             return self._refuse_form()
         if isinstance(decided, deciding.Left):

@@ -20,7 +20,7 @@ def check(found: record.Record, decision: record.Decision) -> None:
     if decision.approves:
         if decision.channel == "runbook":
             _check_runbook(found.plan)
-        _check_approver(found, decision.approver)
+        _check_approver(found, decision)
         _check_overrides(found.plan, decision)
 
 
@@ -30,29 +30,43 @@ def _check_runbook(planned: plan.Plan) -> None:
         raise errors.PlanError(f"plan {planned.id} takes a person's approval", code="plan.approver")
 
 
-def _check_approver(found: record.Record, approver: str) -> None:
+def _check_approver(found: record.Record, decision: record.Decision) -> None:
     """Raises PlanError when this person's approval does not count."""
-    if any(each.approver == approver for each in found.decisions):
+    approver = decision.approver
+    if any(_is_same(decision, each) for each in found.decisions):
         raise errors.PlanError(
             f"{approver} has approved plan {found.plan.id} already; it needs another person's approval",
             code="plan.approver",
         )
     # If several people must approve, the author cannot be one of them.
-    if found.plan.approvals > 1 and _is_author(approver, found.plan.author):
+    if found.plan.approvals > 1 and _is_author(decision, found.plan.author):
         raise errors.PlanError(
             f"{approver} made plan {found.plan.id}; it needs the approval of {found.plan.approvals} other people",
             code="plan.approver",
         )
 
 
-def _is_author(approver: str, author: plan.Author) -> bool:
-    """Says whether an approver, such as `uid 1000 (alice)` or `client inspector, session 1f3a`, is the plan's
+def _is_same(decision: record.Decision, earlier: record.Decision) -> bool:
+    """Says whether two decisions are one person's."""
+    # Attack: one person decides in a client and on the page, or under a second name of the same account.
+    is_same_account = bool(decision.account) and decision.account == earlier.account
+    return is_same_account or _user(decision.approver) == _user(earlier.approver)
+
+
+def _user(approver: str) -> str:
+    """Returns an approver without the client, if there is a user whose client it is."""
+    return approver.partition(", client ")[0]
+
+
+def _is_author(decision: record.Decision, author: plan.Author) -> bool:
+    """Says whether a decision's approver, such as `uid 1000 (alice)` or `client inspector, session 1f3a`, is the plan's
     author."""
     # In a terminal, a person is identified as a user of the operating system; in a client, by the client's session.
-    names = {approver, *approver.split(", ")}
+    names = {decision.approver, *decision.approver.split(", ")}
     is_same_user = bool(author.user) and author.user in names
     is_same_session = bool(author.session) and f"session {author.session}" in names
-    return is_same_user or is_same_session
+    is_same_account = bool(author.account) and decision.account == author.account
+    return is_same_user or is_same_session or is_same_account
 
 
 def _check_overrides(planned: plan.Plan, decision: record.Decision) -> None:

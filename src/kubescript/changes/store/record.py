@@ -33,6 +33,8 @@ class Decision(msgspec.Struct, frozen=True):
     """The ids of the rules whose critical findings the person overrides."""
     at: float = 0.0
     """When the person answered, in seconds since the epoch."""
+    account: str = ""
+    """The person's account, which keeps its digest under another name; empty if unknown. See `user.User.account`."""
 
 
 class Application(msgspec.Struct, frozen=True):

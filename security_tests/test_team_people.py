@@ -1,0 +1,102 @@
+"""Attacks on who counts as whom on the page of a server for a team: second names, and namesakes of another issuer."""
+
+from __future__ import annotations
+
+import contextlib
+import secrets
+from collections.abc import Iterator
+from typing import Any, Final
+from urllib import parse
+
+import pytest
+
+from security_tests.identity_provider import Provider
+from tests.kit import callers
+from tests.kit.controlplane import shared
+from tests.kit.team_page import PLANS, Person, Team, make
+
+pytestmark = pytest.mark.promise("V-05")
+
+SHOP: Final = callers.NAMESPACES["bob"]
+SETTINGS: Final = """
+writes = "plan"
+[plans]
+store = "{folder}/plans-{name}/plans.db"
+[plans.login]
+client_id = "page"
+client_secret_file = "{folder}/secret"
+"""
+AUTH: Final = """
+issuer = "{issuer}"
+audience = ["kubescript-of-these-tests"]
+user_claim = "{claim}"
+"""
+
+
+@pytest.fixture(scope="module")
+def known(run_folder: Any, run_process: int, tmp_path_factory: pytest.TempPathFactory) -> callers.Callers:
+    scratch = shared.attach("scratch", run_folder, run_process)
+    return callers.Callers(scratch.kubeconfig, tmp_path_factory.mktemp("people"))
+
+
+@pytest.fixture(scope="module")
+def provider() -> Iterator[Provider]:
+    with Provider() as opened:
+        yield opened
+
+
+@contextlib.contextmanager
+def serving(
+    known: callers.Callers, provider: Provider, claim: str, tables: str, auth: str = "[auth]"
+) -> Iterator[Team]:
+    """A server whose people log in at the provider, which says their name in this claim, and in the ways of `auth`."""
+    (known.folder / "secret").write_text("client-secret")
+    settings = SETTINGS.format(folder=known.folder, name=secrets.token_hex(4))
+    with known.serving(settings, auth, AUTH.format(issuer=provider.url, claim=claim), tables) as port:
+        yield Team(f"http://127.0.0.1:{port}", dict(known.secrets))
+
+
+def log_in(team: Team, provider: Provider, **claims: Any) -> Person:
+    """A person of whom the provider claims this."""
+    person = Person(team)
+    asked = dict(parse.parse_qsl(person.get("/approvals/login/start").headers["location"].partition("?")[2]))
+    told = provider.claims(**{"aud": "page", "nonce": asked["nonce"], "typ": "ID", **claims})
+    provider.granted["good"] = {"id_token": provider.token(told), "access_token": "x", "scope": "openid"}
+    answer = person.get(f"/approvals/callback?code=good&state={asked['state']}")
+    assert answer.status == 200, answer.body
+    return person
+
+
+def waits(person: Person, plan: str) -> bool:
+    """Whether an attack has come to nothing."""
+    return "Waits for a decision" in person.get(f"{PLANS}/{plan}").page.words
+
+
+def test_one_person_under_several_names_is_one_person(known: callers.Callers, provider: Provider) -> None:
+    """Attack: the author of a plan that two others must approve has other e-mail addresses afterwards. Each is refused; so
+    is another person's second one. Two other people decide."""
+    tables = f"""
+[[write_policy.approvals]]
+namespaces = ["{SHOP}"]
+count = 2
+[[approvers]]
+users = ["*@example.com"]
+namespaces = ["{SHOP}"]
+"""
+    with serving(known, provider, "email", tables) as team:
+
+        def person(account: str, name: str) -> Person:
+            return log_in(team, provider, sub=account, email=f"{name}@example.com", email_verified=True)
+
+        mallory = provider.claims(sub="u-mallory", email="mallory@example.com", email_verified=True)
+        team.secrets = {"mallory": provider.token(mallory)}
+        made = team.plan("mallory", make(SHOP, f"by-names-{secrets.token_hex(3)}"))
+        for name in ("mallory", "m.allory"):
+            refused = person("u-mallory", name).decide(made)
+            assert refused.status == 409 and "of 2 other people" in refused.page.words
+        assert person("u-ann", "ann").decide(made).status == 303
+        again = person("u-ann", "ann.smith").decide(made)
+        assert again.status == 409 and "already" in again.page.words
+        ben = person("u-ben", "ben")
+        assert waits(ben, made) and ben.decide(made).status == 303
+        assert not waits(ben, made)

@@ -217,8 +217,18 @@ def test_an_object_of_another_client_is_not_taken_for_the_plan_s_own(place: Plac
     assert place.get("ConfigMap", "theirs")
 
 
+def ignore(asked: Asked, forward: Forward) -> Answer:
+    """The server of a custom API says that it knows dry runs, and does not."""
+    if GROUP not in asked.path:
+        return forward(asked)
+    path = asked.path.replace("&dryRun=All", "").replace("?dryRun=All", "")
+    body = asked.body.replace(b'"dryRun":["All"]', b'"dryRun":[]')
+    return forward(replace(asked, path=path, body=body))
+
+
 def test_a_dry_run_that_is_carried_out_is_told_and_not_repeated(place: Place) -> None:
-    """The server of a custom API says that it knows dry runs, and does not. A server that does is no suspect."""
+    """Neither a change, nor a deletion, nor a creation for a namespace that only the plan has, which says where it was
+    made. A server that knows dry runs is no suspect."""
     place.writer.create(app_objects.definition(GROUP))
     metadata = {"name": "pool", "namespace": NAMESPACE}
     made = {"apiVersion": f"{GROUP}/v1", "kind": "Pool", "metadata": metadata, "spec": {"list": []}}
@@ -230,17 +240,23 @@ def test_a_dry_run_that_is_carried_out_is_told_and_not_repeated(place: Place) ->
         f"k8s.CustomObjectsApi().delete_namespaced_custom_object({target})\n1",
     )
 
-    def ignore(asked: Asked, forward: Forward) -> Answer:
-        path = asked.path.replace("&dryRun=All", "").replace("?dryRun=All", "")
-        body = asked.body.replace(b'"dryRun":["All"]', b'"dryRun":[]')
-        return forward(replace(asked, path=path, body=body))
-
     for script, left in zip(scripts, (["x"], None), strict=True):
         assert place.plans.of(script)
         with place.proxy.hooked(ignore):
             told = place.plans.answer(script)
         assert not told.plan and "has carried out the dry run" in told.text, told.text
         assert place.get("Pool", "pool").get("spec", {}).get("list") == left
+    own = f"{NAMESPACE}-own"
+    ahead = f"k8s.coreV1().create_namespace({{'metadata': {{'name': {own!r}}}}})\nk8s.apply({made!r} | "
+    for name in ("first", "second"):
+        script = f"{ahead}{{'metadata': {{'name': {name!r}, 'namespace': {own!r}}}}})\n1"
+        assert len(place.plans.steps(script)) == 2
+        with place.proxy.hooked(ignore):
+            told = place.plans.answer(script)
+        assert not told.plan and "has carried out the dry run" in told.text, told.text
+        assert f"create pools.{GROUP} {name} in namespace default" in told.text, told.text
+    listed = json.loads(place.writer._send("GET", f"/apis/{GROUP}/v1/namespaces/default/pools", None)[1])["items"]
+    assert {each["metadata"]["name"] for each in listed} == {"first", "second"}
 
 
 def owned(name: str, owner: str) -> Object:

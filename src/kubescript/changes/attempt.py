@@ -119,7 +119,7 @@ class DryRuns:
 
     def try_name(self, call: call.Call, canonical: request.Request, namespace: str) -> types.Response | None:
         """Tries a creation under its own name, which may be taken; if `namespace` is not empty, in that one. Returns
-        the API server's answer if it refuses the creation for anything else."""
+        the API server's answer if it refuses the creation for anything else. Raises PlanError if it carries it out."""
         # Attack: a policy of the cluster refuses this very name, and says so only when the old object is gone.
         creation = requests.creation(canonical)
         if namespace:
@@ -127,9 +127,11 @@ class DryRuns:
         dry = requests.dry_run(creation)
         answer = send(self._cluster, call, replace(dry, audit_id=str(uuid.uuid4())))
         content = answers.read_whole(answer)
-        if answer.status < 300 or answers.is_taken(answer.status, content):
+        if answer.status < 300:
+            made = self._compare(creation, b"", content, call.operation.summary.found)
+            _check_not_made(creation, made)
             return None
-        return answers.hold(answer, content)
+        return None if answers.is_taken(answer.status, content) else answers.hold(answer, content)
 
     def try_until_it_stands(
         self, call: call.Call, canonical: request.Request, stand_in: stand_ins.StandIn | None
@@ -154,7 +156,7 @@ class DryRuns:
             if requests.removes(canonical):
                 after = b""
             changes = self._compare(canonical, before, after, call.operation.summary.found, scale or b"")
-            _check_not_made(canonical, changes)
+            _check_not_made(asked, changes)
             self._check_not_done(call, asked, changes, after)
             if scale != b"" and _is_same_version(changes):
                 held = answers.hold(answer, content)
@@ -236,8 +238,10 @@ def _check_not_made(asked: request.Request, changes: inspection.Changes) -> None
     # A POST would be refused if the object existed by now; any other method may have found another client's object.
     if asked.method != "POST":
         raise _doubt(asked, "created it")
+    named = requests.add_name(asked, requests.name(asked))
     raise _refuse(
-        "the API server has carried out a dry run: the object was created; look at it before you do anything else"
+        f"{request.describe(named)}: the API server has carried out the dry run, and the object is there; look at it "
+        "before you do anything else"
     )
 
 

@@ -224,7 +224,7 @@ def test_what_else_a_script_plans_is_no_runbooks(server: Server) -> None:
     own = NOTE.replace("name}", '"own"}').replace("str(count)", '"1"')
     for script in (call.format("a") + own + "1", own + call.format("a"), call.format("a") + call.format("b")):
         made = server.plan_of(script)
-        assert made.runbook is None and len(made.steps) == 2
+        assert not made.runbook and len(made.steps) == 2
     reads = 'k8s.runbook("read", name="a")\n'
     assert server.plan_of(reads + call.format("c")).runbook
 
@@ -331,7 +331,7 @@ def test_a_worker_cannot_say_that_its_write_is_a_runbooks(server: Server) -> Non
     faults = [reply.fault.code for reply in forger.replies if reply.fault is not None]
     assert faults == ["runbook.name"] * 3
     made = operator.planning.approvals.get(answer.plan).plan
-    assert made.runbook is None and [step.name for step in made.steps] == ["a", "forged"]
+    assert not made.runbook and [step.name for step in made.steps] == ["a", "forged"]
     marked = json.dumps({"method": "POST", "path": write_call.path, "runbook": "note"}).encode()
     with pytest.raises(protocol.ProtocolError):
         protocol.decode(marked, exchanges.Call)
@@ -462,7 +462,7 @@ def test_a_plan_within_its_bounds_needs_no_person(team: Team) -> None:
     (decision,) = team.newest().decisions
     assert decision.channel == "runbook" and decision.approver in text
     used = team.newest().plan.runbook
-    assert used is not None and decision.approver == f"runbook scale (sha256 {used.sha256})"
+    assert used and decision.approver == f"runbook scale (sha256 {used.sha256})"
     assert team.replicas() == count
     recorded = trails.records(team.audit, "decision")[-1]
     assert (recorded["channel"], recorded["approver"]) == ("runbook", decision.approver)

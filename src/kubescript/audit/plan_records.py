@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
+import msgspec
 import orjson
 
 from kubescript.audit import chain, recorded_changes
@@ -42,9 +43,9 @@ def describe_plan(made: plan.Plan, text_filter: TextFilter) -> dict[str, Any]:
     }
 
 
-def _describe_runbook(used: plan.Runbook | None) -> dict[str, str] | None:
+def _describe_runbook(used: plan.Runbook | msgspec.UnsetType) -> dict[str, str] | None:
     """Returns which runbook has made a plan; its arguments are in the record of its run."""
-    if used is None:
+    if not used:
         return None
     return {"name": used.name, "sha256": used.sha256}
 

@@ -6,6 +6,8 @@ import threading
 from collections.abc import Mapping
 from typing import Final
 
+import msgspec
+
 from kubescript import errors
 from kubescript.changes import attempt, nodes, plan, planned_namespace, pods, replacement, requests
 from kubescript.changes.rules import effects
@@ -224,18 +226,25 @@ def _step(attempt: attempt.Attempt) -> plan.Step:
         rows=changes.rows,
         labels=before.labels,
         findings=attempt.findings,
-        replicas=changes.after.replicas if changes.after is not None else None,
-        counts=tuple(effects.list_counts(changes)),
+        replicas=_find_replicas(changes),
+        counts=tuple(effects.list_counts(changes)) or msgspec.UNSET,
         images=before.images,
         new_images=_new_images(changes),
         pods=old_pods,
         new_pods=new_pods,
         state=before.state,
         orphans=before.orphans,
-        new_taints=nodes.list_new_taints(changes),
+        new_taints=nodes.list_new_taints(changes) or msgspec.UNSET,
         warnings=attempt.warnings,
         undo=_undo(call, changes),
     )
+
+
+def _find_replicas(changes: inspection.Changes) -> int | msgspec.UnsetType:
+    """Returns how many replicas an object has after a write, if it says so."""
+    if changes.after is None or changes.after.replicas is None:
+        return msgspec.UNSET
+    return changes.after.replicas
 
 
 def _new_images(changes: inspection.Changes) -> tuple[str, ...]:

@@ -35,7 +35,7 @@ def evicts(step: plan.Step) -> bool:
 
 def list_evicting(step: plan.Step) -> list[inspection.Taint]:
     """Returns the taints that a node gets and that evict pods."""
-    return [taint for taint in step.new_taints if taint.effect == _NO_EXECUTE]
+    return [taint for taint in step.new_taints or () if taint.effect == _NO_EXECUTE]
 
 
 def list_new_taints(changes: inspection.Changes) -> tuple[inspection.Taint, ...]:
@@ -54,7 +54,7 @@ def _describe(step: plan.Step) -> Iterator[str]:
             yield "no new pods are scheduled on it; running pods stay"
         elif row.path == _UNSCHEDULABLE and row.old == "true":
             yield "new pods are scheduled on it again"
-    effects = {taint.effect for taint in step.new_taints}
+    effects = {taint.effect for taint in step.new_taints or ()}
     for effect, line in _KEEPS_AWAY.items():
         if effect in effects:
             yield line

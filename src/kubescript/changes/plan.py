@@ -106,9 +106,10 @@ class Step(msgspec.Struct, frozen=True):
     """See `inspection.Changes.requested`."""
     labels: dict[str, str] = {}
     """The labels of the object before the request."""
-    replicas: int | None = None
-    """How many replicas the object has after the request; None if it does not say."""
-    counts: tuple[str, ...] = ()
+    replicas: int | msgspec.UnsetType = msgspec.UNSET
+    """How many replicas the object has after the request, if it says so. Like the next fields, it is not encoded where
+    there is nothing to say, so that plans of older servers keep their hash."""
+    counts: tuple[str, ...] | msgspec.UnsetType = msgspec.UNSET
     """The numbers of pods that the request sets, as JSON text: of replicas, or the bounds of an autoscaler."""
     images: tuple[str, ...] = ()
     """The images of the object's containers before the request."""
@@ -122,7 +123,7 @@ class Step(msgspec.Struct, frozen=True):
     """The object's state before the request; None if it is unknown."""
     orphans: bool | None = None
     """What its finalizers say about its dependents. See `inspection.Facts.orphans`."""
-    new_taints: tuple[inspection.Taint, ...] = ()
+    new_taints: tuple[inspection.Taint, ...] | msgspec.UnsetType = msgspec.UNSET
     """The taints that a node gets from the request."""
     rows: tuple[inspection.Row, ...] = ()
     warnings: tuple[str, ...] = ()
@@ -274,8 +275,8 @@ class Plan(msgspec.Struct, frozen=True):
     """The flags with which a command finds the plan's server, quoted for a shell and preceded by a space."""
     approvals: int = 1
     """How many people must approve the plan. If there are several, its author cannot be one of them."""
-    runbook: Runbook | None = None
-    """The one call of a runbook that has made all of the plan; None if anything in it is the script's own."""
+    runbook: Runbook | msgspec.UnsetType = msgspec.UNSET
+    """The one call of a runbook that has made all of the plan; not encoded if anything in it is the script's own."""
 
     @property
     def hash(self) -> str:

@@ -166,7 +166,7 @@ class Planner:
             audit_place=self._audit.place if self._audit is not None else "",
             flags=self._flags,
             approvals=terms.approvals(frozenset(map(_place, steps))),
-            runbook=drafted.runbook,
+            runbook=drafted.runbook or msgspec.UNSET,
         )
 
     def keep(self, made: plan.Plan) -> None:

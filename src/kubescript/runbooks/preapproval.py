@@ -10,6 +10,8 @@ import fnmatch
 import time
 from collections.abc import Iterator, Mapping, Sequence
 
+import msgspec
+
 from kubescript import config
 from kubescript.auth import access_rules
 from kubescript.changes import plan
@@ -35,23 +37,23 @@ class PreApproval:
 
     def concerns(self, planned: plan.Plan) -> bool:
         """Says whether the operator approves this plan's runbook in advance, within whatever bounds."""
-        return planned.runbook is not None and planned.runbook.name in self._approved
+        return bool(planned.runbook) and planned.runbook.name in self._approved
 
     def find_breach(self, planned: plan.Plan) -> str:
         """Returns the bound that a plan of such a runbook breaks, in words; empty if it is within all of them."""
-        assert planned.runbook is not None
+        assert planned.runbook
         bounds = self._approved[planned.runbook.name]
         return next(self._breaches(bounds, planned), "")
 
     def per_day(self, planned: plan.Plan) -> int:
         """Returns how many plans of the runbook may be approved so in 24 hours."""
-        assert planned.runbook is not None
+        assert planned.runbook
         return self._approved[planned.runbook.name].per_day
 
     def decide(self, planned: plan.Plan) -> record.Decision:
         """Returns the approval of a plan that is within its bounds."""
         used = planned.runbook
-        assert used is not None
+        assert used
         return record.Decision(
             approver=f"runbook {used.name} (sha256 {used.sha256})",
             channel="runbook",
@@ -113,8 +115,8 @@ def _breaches_of_counts(bounds: config.PreApproved, step: plan.Step) -> Iterator
         return
     least, most = bounds.replicas
     # A number that stays as it is counts too: a new template replaces as many pods.
-    is_kept_within = step.replicas is None or least <= step.replicas <= most
-    if not is_kept_within or not all(effects.is_count_within(text, least, most) for text in step.counts):
+    is_kept_within = step.replicas is msgspec.UNSET or least <= step.replicas <= most
+    if not is_kept_within or not all(effects.is_count_within(text, least, most) for text in step.counts or ()):
         yield f"a number of replicas is not between {least} and {most} (replicas)"
 
 

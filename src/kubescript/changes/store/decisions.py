@@ -26,7 +26,7 @@ def check(found: record.Record, decision: record.Decision) -> None:
 
 def _check_runbook(planned: plan.Plan) -> None:
     """Raises PlanError for a plan that no setting can approve in advance."""
-    if planned.runbook is None or planned.approvals != 1 or planned.critical:
+    if not planned.runbook or planned.approvals != 1 or planned.critical:
         raise errors.PlanError(f"plan {planned.id} takes a person's approval", code="plan.approver")
 
 

@@ -21,7 +21,7 @@ _USES: Final = schema.RUNBOOK_USES
 def take(connection: Connection, planned: plan.Plan, most: int, now: float) -> None:
     """Counts a use of the runbook that has made a plan, within the transaction that approves the plan. Raises PlanError
     if there were `most` in the last 24 hours."""
-    assert planned.runbook is not None
+    assert planned.runbook
     name = planned.runbook.name
     # SQLite has one transaction at a time. Attack: two servers count at the same moment, and both find room for one.
     if connection.dialect.name != "sqlite":

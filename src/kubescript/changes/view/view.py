@@ -9,6 +9,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Final
 
+import msgspec
+
 from kubescript.changes import plan
 from kubescript.changes.store import record
 from kubescript.changes.view import characters, comparisons, lookalikes, model, rows
@@ -116,9 +118,9 @@ def client(author: plan.Author) -> str:
     return f"client {json.dumps(name)}{more}" if name else "a client without a name"
 
 
-def _runbook(used: plan.Runbook | None) -> Iterator[characters.Shown]:
+def _runbook(used: plan.Runbook | msgspec.UnsetType) -> Iterator[characters.Shown]:
     """Yields the runbook that has made a plan, and each of its arguments."""
-    if used is None:
+    if not used:
         return
     yield characters.show(f"{used.name}, SHA-256 {used.sha256}")
     for name, value in used.arguments.items():
@@ -146,7 +148,7 @@ def _sentence(one: plan.Plan, state: record.State, now: float) -> Iterator[str |
     yield characters.show(one.place or one.context or one.cluster)
     yield ", asked for by "
     yield from _author(one.author)
-    if one.runbook is not None:
+    if one.runbook:
         yield ", made by runbook "
         yield characters.show(one.runbook.name)
     yield _NAMES[one.author.known.acts_as if one.author.known is not None else "server"]

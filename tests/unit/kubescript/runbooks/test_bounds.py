@@ -40,7 +40,7 @@ def breach(step: dict[str, Any], user: str = "alice", groups: tuple[str, ...] = 
     whole = msgspec.structs.replace(made_by, steps=(changed,))
     settings = config.Runbooks.model_validate({"approved": {"image": bounds}})
     known = preapproval.PreApproval(settings.approved, user, groups, only)
-    assert known.concerns(whole) and not known.concerns(msgspec.structs.replace(whole, runbook=None))
+    assert known.concerns(whole) and not known.concerns(msgspec.structs.replace(whole, runbook=msgspec.UNSET))
     return known.find_breach(whole)
 
 
@@ -48,7 +48,7 @@ def test_a_plan_within_all_bounds_breaks_none() -> None:
     """So do callers that match a pattern, the named cluster, and a number that stays within its bounds."""
     assert not breach({})
     assert not breach({"replicas": 10, "namespace": "shop-eu"}, user="bob@example.com", context="", only="staging")
-    removal = {"verb": "delete", "replicas": None, "rows": ()}
+    removal = {"verb": "delete", "replicas": msgspec.UNSET, "rows": ()}
     assert not breach(removal, bounds={"verbs": ["delete"]})
     taken = {"affected": (plan.Affected("takes pods", 2), plan.Affected("leaves services", 1))}
     assert not breach(removal | taken, bounds={"verbs": ["delete"], "kinds": ["deployments.apps", "pods"]})

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Final
 
+import msgspec
 import pytest
 
 from kubescript import errors
@@ -59,7 +60,7 @@ def test_two_servers_count_at_the_same_time(new_database: Callable[[], str]) -> 
 def test_what_does_not_count_uses_nothing_up(new_database: Callable[[], str]) -> None:
     """An approval that is refused or cannot be recorded leaves the plan to a person, and the count as it was."""
     plans = store.Store(new_database(), clock=Clock())
-    for changes in ({"runbook": None}, {"approvals": 2}, {"findings": (CRITICAL,)}):
+    for changes in ({"runbook": msgspec.UNSET}, {"approvals": 2}, {"findings": (CRITICAL,)}):
         assert decide(plans, keep(plans, **changes), most=1) == "plan.approver"
     waits = keep(plans)
 

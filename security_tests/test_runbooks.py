@@ -19,6 +19,7 @@ from kubernetes import client
 
 from kubescript import app, errors, evaluator, types
 from kubescript import config as settings
+from kubescript.auth import user
 from kubescript.changes import plan, planner
 from kubescript.changes.store import record
 from kubescript.runbooks import folder, lock_file, preapproval
@@ -520,7 +521,7 @@ def test_a_plan_that_would_do_otherwise_is_stopped(team: Team) -> None:
     evaluate = team.application.operator.evaluator.evaluate
     call = functools.partial(evaluate, caller=CALLER, by_caller=True)
     made = planning.approvals.get(anyio.run(call, 'k8s.runbook("scale", count=3)', None).plan).plan
-    decision = preapproval.PreApproval(team.application.settings.runbooks.approved, "").decide(made)
+    decision = preapproval.PreApproval(team.application.settings.runbooks.approved, user.User("")).decide(made)
     planning.approvals.decide(made.id, decision, 100)
     team.apps.patch_namespaced_deployment("web", NAMESPACE, {"spec": {"replicas": 7}})
     ended = planning.approvals.apply(made.id, lambda _done, _count, _text: None)

@@ -100,3 +100,49 @@ namespaces = ["{SHOP}"]
         ben = person("u-ben", "ben")
         assert waits(ben, made) and ben.decide(made).status == 303
         assert not waits(ben, made)
+
+
+def test_a_namesake_of_another_issuer_is_no_approver(known: callers.Callers, provider: Provider) -> None:
+    """Attack: at a provider where people choose their names, a stranger is called like an approver of the tokens file. The
+    table that names the issuer is not for the stranger, who is called otherwise in what other tables permit; the approver
+    of the file then counts as another person."""
+    tables = f"""
+[[write_policy.approvals]]
+namespaces = ["{SHOP}"]
+count = 2
+[[approvers]]
+users = ["bob"]
+issuer = "tokens_file"
+namespaces = ["{SHOP}"]
+[[approvers]]
+groups = ["trusted"]
+namespaces = ["{SHOP}"]
+"""
+    with serving(known, provider, "preferred_username", tables, known.tokens()) as team:
+        made = team.plan("alice", make(SHOP, f"by-namesakes-{secrets.token_hex(3)}"))
+        stranger = log_in(team, provider, sub="u-1", preferred_username="bob")
+        assert made not in stranger.get().body and stranger.get(f"{PLANS}/{made}").status == 404
+        other = log_in(team, provider, sub="u-2", preferred_username="bob", groups=["trusted"])
+        assert other.decide(made).status == 303
+        bob = team.person("bob")
+        assert f"user bob of {provider.url}" in bob.get(f"{PLANS}/{made}").page.words
+        assert waits(bob, made) and bob.decide(made).status == 303
+        assert not waits(bob, made)
+
+
+def test_a_plan_names_the_issuer_of_its_authors_name(known: callers.Callers, provider: Provider) -> None:
+    """Attack: a stranger who is called like a caller of the tokens file asks for a change. A plan of the file's own caller
+    reads otherwise."""
+    tables = f"""
+[[approvers]]
+users = ["bob"]
+issuer = "tokens_file"
+namespaces = ["{SHOP}"]
+"""
+    with serving(known, provider, "preferred_username", tables, known.tokens()) as team:
+        bob = team.person("bob")
+        own = team.plan("alice", make(SHOP, "of-alice"))
+        team.secrets = {"alice": provider.token(provider.claims(sub="u-1", preferred_username="alice"))}
+        strange = team.plan("alice", make(SHOP, "of-a-namesake"))
+        assert f"for user alice of {provider.url}" in bob.get(f"{PLANS}/{strange}").page.words
+        assert "for user alice," in bob.get(f"{PLANS}/{own}").page.words

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 from kubescript import clusters as cluster_parts
 from kubescript import concurrency, config, contexts, evaluator, redaction, types
 from kubescript.audit import recorder
-from kubescript.auth import access_rules
+from kubescript.auth import access_rules, namesakes, user
 from kubescript.broker import operation
 from kubescript.changes import rollouts, writer
 from kubescript.cluster import acting
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     import mcp_types
 
     from kubescript import types
-    from kubescript.auth import user
     from kubescript.changes import approval, plan, planning, recovery
     from kubescript.changes.ask import elicitation
     from kubescript.changes.store import record
@@ -206,6 +205,7 @@ class Tenant:
             ask_s=self.settings.plans.ask_s,
             flags=self._shared.flags,
             caller=self._caller,
+            label=namesakes.label(self.settings, self._caller) if self._caller is not None else "",
             brings_token=self._caller is not None and self.settings.acts_as == "caller",
             by_argument=self.settings.approval == "argument",
             in_advance=self._in_advance(),
@@ -221,10 +221,10 @@ class Tenant:
 
         context = next(iter(self.settings.context_names), "")
         if self._caller is not None:
-            return preapproval.PreApproval(approved, self._caller.name, self._caller.groups, context)
+            return preapproval.PreApproval(approved, self._caller, context)
         # Over stdio the client has started the server; elsewhere an unknown caller has no name.
-        user = planner.local_name() if self.settings.transport == "stdio" else ""
-        return preapproval.PreApproval(approved, user, context=context)
+        name = planner.local_name() if self.settings.transport == "stdio" else ""
+        return preapproval.PreApproval(approved, user.User(name), context)
 
     async def follow(
         self, applied: record.Record, caller: types.Caller, on_progress: types.OnProgress | None

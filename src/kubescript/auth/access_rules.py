@@ -9,14 +9,17 @@ from dataclasses import replace
 from kubescript import config, errors
 from kubescript.auth import user
 
-__all__ = ["matches", "narrow", "reduce", "scopes"]
+__all__ = ["Table", "is_for", "matches", "narrow", "reduce", "scopes"]
+
+Table = config.Access | config.Approvers | config.PreApproved
+"""A table that goes by users, their issuer and their groups."""
 
 
 def narrow(settings: config.Settings, caller: user.User) -> config.Settings:
     """Returns the settings narrowed to this caller. Raises AuthError when no table matches."""
     if not settings.access:
         return settings
-    fitting = (rule for rule in settings.access if _fits(rule, caller))
+    fitting = (rule for rule in settings.access if is_for(rule, caller) and caller.scopes.issuperset(rule.scopes))
     rule = next(fitting, None)
     if rule is None:
         raise errors.AuthError("you may not use this server: none of its [[access]] rules fits you", code="auth.access")
@@ -46,13 +49,13 @@ def reduce(settings: config.Settings, caller: user.User) -> user.User:
     return replace(caller, scopes=caller.scopes & needed)
 
 
-def _fits(rule: config.Access, caller: user.User) -> bool:
-    """Says whether the rule is for this caller; what it does not name, it does not restrict."""
-    is_user = not rule.users or matches((caller.name,), rule.users)
-    is_member = not rule.groups or matches(caller.groups, rule.groups)
-    if not is_user or not is_member:
-        return False
-    return caller.scopes.issuperset(rule.scopes)
+def is_for(table: Table, caller: user.User) -> bool:
+    """Says whether a table is for this caller by users, issuer and groups; what it does not name, it does not
+    restrict."""
+    is_user = not table.users or matches((caller.name,), table.users)
+    is_member = not table.groups or matches(caller.groups, table.groups)
+    # Attack: a user of another issuer has the name.
+    return is_user and is_member and table.issuer in {None, caller.issuer}
 
 
 def matches(names: Iterable[str], patterns: Sequence[str]) -> bool:

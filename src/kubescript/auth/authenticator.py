@@ -23,8 +23,6 @@ _MAX_TOKEN: Final = 16_384
 _MAX_TLS_NAMES: Final = 100
 _MAX_NAME: Final = 256
 _MAX_GROUPS: Final = 500
-_LISTED: Final = frozenset({"tokens", "tokens_file", "token_review"})
-"""The issuers of tokens without scopes."""
 
 
 class Authenticator:
@@ -93,7 +91,7 @@ class Authenticator:
         found = await self.bearer(token)
         # Attack: a client gets access tokens of its own from the identity provider, and logs in to the page as its
         # user, although that needs the user's presence.
-        if found.user.issuer not in _LISTED:
+        if found.user.issuer not in user.LISTED:
             raise errors.AuthError("this token is for clients; log in at the identity provider")
         return found
 
@@ -157,8 +155,7 @@ class Authenticator:
         if found.expires is not None and found.expires + claims.LEEWAY_S <= time.time():
             raise errors.AuthError("the token has expired")
         # Only tokens of an identity provider can have scopes.
-        has_scopes = caller.issuer not in {*_LISTED, "client_ca_file"}
-        if has_scopes and not caller.scopes.issuperset(self._settings.scopes):
+        if caller.is_of_provider and not caller.scopes.issuperset(self._settings.scopes):
             needed = " ".join(self._settings.scopes)
             raise errors.AuthError(f"the token lacks a scope of {needed}", code="auth.scope")
         return found

@@ -5,8 +5,13 @@ from __future__ import annotations
 import hashlib
 import time
 from dataclasses import dataclass, field
+from typing import Final
 
-__all__ = ["Credential", "User"]
+__all__ = ["LISTED", "Credential", "User", "escape"]
+
+LISTED: Final = frozenset({"tokens", "tokens_file", "token_review"})
+"""The issuers of tokens without scopes."""
+_LOCAL: Final = LISTED | {"client_ca_file"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,9 +32,12 @@ class User:
     @property
     def label(self) -> str:
         """The user's name as written in approvals and plans."""
-        # Attack: a user has a name with commas, so that it reads as several names.
-        name = self.name.replace("%", "%25").replace(",", "%2C")
-        return f"user {name}"
+        return f"user {escape(self.name)}"
+
+    @property
+    def is_of_provider(self) -> bool:
+        """Whether an identity provider has vouched for the user."""
+        return self.issuer not in _LOCAL
 
     @property
     def key(self) -> str:
@@ -66,6 +74,12 @@ class Credential:
         if self.expires is not None and time.time() >= self.expires:
             return ""
         return self.token
+
+
+def escape(name: str) -> str:
+    """Returns a name as a part of a list of names."""
+    # Attack: a user has a name with commas, so that it reads as several names.
+    return name.replace("%", "%25").replace(",", "%2C")
 
 
 def _digest(*parts: str) -> str:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kubescript import config, errors, types
+from kubescript.auth import namesakes
 from kubescript.broker import records
 from kubescript.changes import application, approval, impact, plan, planner, recovery, review, undo, writer
 from kubescript.changes.rules import write_settings
@@ -200,7 +201,7 @@ class Planning:
 def _author(settings: config.Settings, caller: plan.Identity | None) -> plan.Author:
     """Returns the author of the plans that are made here."""
     if caller is not None:
-        return plan.Author(caller.caller.label, identity=caller)
+        return plan.Author(namesakes.label(settings, caller.caller), identity=caller)
     return plan.Author(planner.local_user() if settings.transport == "stdio" else "")
 
 

@@ -121,6 +121,8 @@ class Report:
     """Whether secrets are masked; if not, that is the operator's decision and not a fault."""
     approval: str = "person"
     """Who approves plans; also the operator's decision."""
+    namesakes: tuple[str, ...] = ()
+    """The tables that may mean users of the same name from several issuers, and what about them."""
     masker: tuple[protocol.Layer, ...] = ()
     """The layers that a masking process reports; empty when nothing is masked."""
     connect: str = ""
@@ -170,6 +172,7 @@ class Report:
             "audit": {"ok": can_record, "detail": audit_detail},
             "redaction": {"enabled": self.redaction, "layers": masker},
             "approval": self.approval,
+            "namesakes": self.namesakes,
             "runbooks": [{"ok": is_good, "detail": detail} for is_good, detail in self.runbooks],
             "connect": self.connect,
             "commands": commands,
@@ -192,6 +195,7 @@ class Report:
             )
         if self.approval == "argument":
             lines.append(f"WARNING {'approval':<13} {_BY_ARGUMENT}")
+        lines += [f"WARNING {'callers':<13} {found}" for found in self.namesakes]
         for toolset, can_run, detail in self.commands:
             mark = "ok     " if can_run else "FAILED "
             lines.append(f"{mark} {toolset:<13} {sanitizing.printable(detail)}")

@@ -9,6 +9,7 @@ from typing import Final
 
 from kubescript import clusters, config, errors, programs, redaction
 from kubescript.audit import recorder
+from kubescript.auth import namesakes
 from kubescript.changes.rules import write_settings
 from kubescript.cli import diagnosis, questions
 from kubescript.cluster import kubeconfig
@@ -51,6 +52,7 @@ def examine(
         audit=recorder.state(settings.audit),
         redaction=settings.redaction.enabled,
         approval=settings.approval,
+        namesakes=tuple(namesakes.find(settings)),
         masker=_masker_layers(settings),
         connect=connect,
         commands=_command_lines(settings),

@@ -69,6 +69,9 @@ class Access(section.Section):
 
     users: tuple[str, ...] = ()
     """The users whom the table matches; `*@example.com` is a pattern. Default: every caller."""
+    issuer: str | None = None
+    """Who must have vouched for the caller: the issuer of the identity provider, `tokens`, `tokens_file`,
+    `token_review` or `client_ca_file`. Default: anyone."""
     groups: tuple[str, ...] = ()
     """The groups of which the caller must be in one. Default: every caller."""
     scopes: tuple[str, ...] = ()
@@ -88,6 +91,9 @@ class Approvers(section.Section):
 
     users: tuple[str, ...] = ()
     """The users whom the table matches; `*@example.com` is a pattern. Default: every caller."""
+    issuer: str | None = None
+    """Who must have vouched for the caller: the issuer of the identity provider, `tokens`, `tokens_file`,
+    `token_review` or `client_ca_file`. Default: anyone."""
     groups: tuple[str, ...] = ()
     """The groups of which the person must be in one. Default: every caller."""
     namespaces: Annotated[tuple[str, ...], Field(min_length=1)]

@@ -22,6 +22,9 @@ class PreApproved(section.Section):
     users: tuple[str, ...] = ()
     """The callers for whom it holds; `*@example.com` is a pattern. Over stdio the caller is the operating system's
     user. Default: every caller in `groups`."""
+    issuer: str | None = None
+    """Who must have vouched for the caller: the issuer of the identity provider, `tokens`, `tokens_file`,
+    `token_review` or `client_ca_file`. Default: anyone."""
     groups: tuple[str, ...] = ()
     """The groups of which the caller must be in one. Default: every caller in `users`."""
     contexts: tuple[str, ...] = ()

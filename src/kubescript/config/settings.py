@@ -241,11 +241,16 @@ class Settings(pydantic_settings.BaseSettings):
     def knows_callers(self) -> bool:
         """Whether callers must authenticate."""
         # Over stdio the client has started the server, and has its user's rights.
-        if self.transport != "http":
-            return False
-        auth = self.auth
-        by_token = (auth.issuer, auth.introspection, auth.token_review, auth.tokens, auth.tokens_file)
-        return any(by_token) or bool(self.tls.client_ca_file)
+        return self.transport == "http" and bool(self.ways)
+
+    @property
+    def ways(self) -> tuple[str, ...]:
+        """The settings by which callers can authenticate over http."""
+        names = ("issuer", "introspection", "token_review", "tokens", "tokens_file")
+        ways = [f"auth.{name}" for name in names if getattr(self.auth, name)]
+        if self.tls.client_ca_file:
+            ways.append("tls.client_ca_file")
+        return tuple(ways)
 
     def of_context(self, name: str) -> Settings:
         """Returns these settings as they apply to one of `contexts`."""

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import msgspec
 
 from kubescript import config
-from kubescript.auth import access_rules
+from kubescript.auth import access_rules, user
 from kubescript.changes import plan
 from kubescript.changes.rules import effects
 from kubescript.changes.store import record
@@ -25,15 +25,12 @@ __all__ = ["PreApproval"]
 class PreApproval:
     """The approvals in advance for one caller."""
 
-    def __init__(
-        self, approved: Mapping[str, config.PreApproved], user: str, groups: Sequence[str] = (), context: str = ""
-    ) -> None:
-        """`user` and `groups` are the caller's, as the server knows them. `context` is the name of the cluster whose
+    def __init__(self, approved: Mapping[str, config.PreApproved], caller: user.User, context: str = "") -> None:
+        """`context` is the name of the cluster whose
         plans do not name it; empty where clusters have no names."""
         self._approved = approved
         self._context = context
-        self._user = user
-        self._groups = groups
+        self._caller = caller
 
     def concerns(self, planned: plan.Plan) -> bool:
         """Says whether the operator approves this plan's runbook in advance, within whatever bounds."""
@@ -65,8 +62,8 @@ class PreApproval:
 
     def _breaches(self, bounds: config.PreApproved, planned: plan.Plan) -> Iterator[str]:
         """Yields the bounds that a plan breaks."""
-        if not self._is_for_caller(bounds):
-            yield "it is approved for other callers (users, groups)"
+        if not access_rules.is_for(bounds, self._caller):
+            yield "it is approved for other callers (users, issuer, groups)"
         if planned.approvals != 1:
             yield f"it needs the approval of {planned.approvals} people"
         # Attack: a caller who may use one of the server's clusters makes plans that name none.
@@ -77,11 +74,6 @@ class PreApproval:
             yield "there is a critical finding"
         for step in planned.steps:
             yield from _breaches_of(bounds, step)
-
-    def _is_for_caller(self, bounds: config.PreApproved) -> bool:
-        is_user = not bounds.users or access_rules.matches((self._user,), bounds.users)
-        is_member = not bounds.groups or access_rules.matches(self._groups, bounds.groups)
-        return is_user and is_member
 
 
 def _breaches_of(bounds: config.PreApproved, step: plan.Step) -> Iterator[str]:

@@ -79,6 +79,16 @@ def test_doctor_says_when_redaction_is_off(tmp_path: Path) -> None:
     assert told["redaction"] == {"enabled": False, "layers": []}
 
 
+def test_doctor_says_which_tables_may_mean_namesakes(tmp_path: Path) -> None:
+    """A table of users without their issuer, where several issuers vouch for callers; one that names it is none."""
+    file = tmp_path / "kubescript.toml"
+    tables = '[[access]]\nusers = ["ann"]\n[[approvers]]\nusers = ["bob"]\nissuer = "tokens"\nnamespaces = ["*"]\n'
+    for auth, warned in (("token_review = true", 0), (f'token_review = true\ntokens.ann = "sha256:{"0" * 64}"', 1)):
+        file.write_text(f"[auth]\n{auth}\n{tables}")
+        told = json.loads(kubescript("doctor", "--offline", "--json", "--config", str(file)).stdout)
+        assert [each.partition(" ")[0] for each in told["namesakes"]] == ["[[access]]"] * warned
+
+
 def test_a_server_does_not_start_with_a_dead_rule(saved: Path, tmp_path: Path) -> None:
     """Nor with an exception for everything: the error names the setting. Mended, it serves."""
     file = tmp_path / "kubescript.toml"

@@ -66,6 +66,8 @@ class Asker:
     """The flags with which a command finds this server's plans."""
     caller: user.User | None = None
     """The authenticated caller, if any."""
+    label: str = ""
+    """The caller's name in approvals."""
     brings_token: bool = False
     """Whether plans are applied with the token of their author's own call."""
     by_argument: bool = False
@@ -283,7 +285,7 @@ class Asker:
         client = f"client {name}, session {caller.session}"
         if self.caller is None:
             return client
-        return f"{self.caller.label}, {client}"
+        return f"{self.label}, {client}"
 
     async def _tell_failure(self, answer: types.Answer, error: errors.KubescriptError) -> types.Answer:
         return await threads.look(outcome.add_failure, answer, error, self.quote)

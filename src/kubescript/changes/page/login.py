@@ -20,6 +20,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from kubescript import errors
+from kubescript.auth import namesakes
 from kubescript.changes.page import deciding, place, rates, rendering, rights, sessions
 from kubescript.changes.view import characters
 from kubescript.transports import scope_keys
@@ -211,7 +212,8 @@ class Entrance:
         session = await _in_thread(self._sessions.begin, found, way)
         seconds = max(0, int(session.expires - time.time()))
         self._place.set_cookie(request, answer, "", session.name, "strict", seconds)
-        log.info("%s has logged in to the page", found.user.label, extra={"event": "page.login"})
+        label = namesakes.label(self._served.settings, found.user)
+        log.info("%s has logged in to the page", label, extra={"event": "page.login"})
 
     def _send_to_login(self, request: Request) -> Response:
         """Returns the answer to a request without a session."""

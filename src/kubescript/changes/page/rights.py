@@ -73,7 +73,5 @@ def _find_context(settings: config.Settings, planned: plan.Plan) -> str:
 def _patterns(settings: config.Settings, person: user.User, context: str) -> Iterator[str]:
     """Yields the namespaces of all tables for a person in a cluster."""
     for table in settings.approvers:
-        is_user = not table.users or access_rules.matches((person.name,), table.users)
-        is_member = not table.groups or access_rules.matches(person.groups, table.groups)
-        if is_user and is_member and (table.contexts is None or context in table.contexts):
+        if access_rules.is_for(table, person) and (table.contexts is None or context in table.contexts):
             yield from table.namespaces

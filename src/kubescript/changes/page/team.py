@@ -21,6 +21,7 @@ from starlette.responses import Response
 from starlette.routing import Mount, Route
 
 from kubescript import errors
+from kubescript.auth import namesakes
 from kubescript.changes.page import deciding, login, place, rendering, rights, serving, sessions
 from kubescript.changes.store import record
 from kubescript.changes.view import view
@@ -145,7 +146,8 @@ class _Team:
         if not is_ours or not rights.may_decide(self._served.settings, person, entry.plan):
             return self._refuse_form()
         plans = self._served.plans()
-        decided = deciding.decide(plans.approvals, entry, form, person.label, person.account)
+        approver = namesakes.label(self._served.settings, person)
+        decided = deciding.decide(plans.approvals, entry, form, approver, person.account)
         if decided is None:
             return self._refuse_form()
         if isinstance(decided, deciding.Left):

@@ -9,6 +9,7 @@ import pydantic
 import pytest
 
 from kubescript import config
+from kubescript.auth import user as users
 from kubescript.changes import plan
 from kubescript.changes.store import record
 from kubescript.changes.view import plain
@@ -39,7 +40,7 @@ def breach(step: dict[str, Any], user: str = "alice", groups: tuple[str, ...] = 
     changed = msgspec.structs.replace(made_by.steps[0], **step)
     whole = msgspec.structs.replace(made_by, steps=(changed,))
     settings = config.Runbooks.model_validate({"approved": {"image": bounds}})
-    known = preapproval.PreApproval(settings.approved, user, groups, only)
+    known = preapproval.PreApproval(settings.approved, users.User(user, groups=groups), only)
     assert known.concerns(whole) and not known.concerns(msgspec.structs.replace(whole, runbook=msgspec.UNSET))
     return known.find_breach(whole)
 

@@ -181,7 +181,7 @@ def test_a_log_in_begins_a_session_of_a_new_name(team: Team) -> None:
 
 def test_the_cookie_is_for_this_page_alone(team: Team, known: callers.Callers) -> None:
     """No script reads it and no other site's request has it; where there is TLS, no other server of the domain sets
-    it."""
+    it, nor one whose name only looks the same after a blank that browsers do not know."""
     set_here = Person(team).log_in(team.secrets["bob"]).headers["set-cookie"].lower()
     assert "httponly" in set_here and "samesite=strict" in set_here and "path=/approvals;" in set_here
     url = '[http]\nurl = "https://team.example.com/tools/mcp"\n'
@@ -192,6 +192,11 @@ def test_the_cookie_is_for_this_page_alone(team: Team, known: callers.Callers) -
         cookie = answer.headers["set-cookie"]
         assert cookie.startswith("__Host-kubescript=") and answer.headers["location"] == "/tools/approvals/plans"
         assert {"secure", "httponly", "samesite=strict", "path=/"} <= set(cookie.lower().split("; "))
+        own = f"__Host-kubescript={behind.cookies['__Host-kubescript']}"
+        planted = [f"a=b; {blank}{own}" for blank in ("\xa0", "\x85", "\t")]
+        cookies = [*planted, f"{own}; {own}x", f"{own}x; {own}", f"a=b; {own};c"]
+        statuses = [behind.get(PLANS, Cookie=each, **origin).status for each in cookies]
+        assert statuses == [303] * 5 + [200]
 
 
 def test_no_other_page_frames_it_and_nothing_keeps_it(team: Team, waiting: str) -> None:

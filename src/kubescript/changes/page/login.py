@@ -139,7 +139,7 @@ class Entrance:
 
     async def finish(self, request: Request) -> Response:
         """Logs a person in who comes back from the identity provider."""
-        kept = request.cookies.get(self._place.name_cookie(request) + "-login", "")
+        kept = self._place.read_cookie(request, "-login")
         secret, _, plan_id = kept.partition(".")
         plan_id = _plan_id(plan_id)
         self._failed.check(_address(request))
@@ -183,7 +183,7 @@ class Entrance:
         return self._offer(request, plan_id, error.message, 403)
 
     async def _find(self, request: Request) -> sessions.Session | None:
-        name = request.cookies.get(self._place.name_cookie(request), "")
+        name = self._place.read_cookie(request)
         return await _in_thread(self._sessions.find, name)
 
     async def _verify(self, request: Request, session: sessions.Session) -> user.User:
@@ -206,7 +206,7 @@ class Entrance:
 
     async def _begin(self, request: Request, answer: Response, found: user.Credential, way: sessions.Way) -> None:
         """Begins a session, in place of the browser's earlier one."""
-        before = request.cookies.get(self._place.name_cookie(request), "")
+        before = self._place.read_cookie(request)
         if before:
             await _in_thread(self._sessions.end, before)
         session = await _in_thread(self._sessions.begin, found, way)

@@ -44,6 +44,17 @@ class Place:
         prefix = "__Host-" if origin.scheme == "https" else ""
         return f"{prefix}kubescript{port}"
 
+    def read_cookie(self, request: Request, end: str = "") -> str:
+        """Returns the session's cookie, or the one whose name has this end; an empty string if there is none, or more
+        than one."""
+        name = self.name_cookie(request) + end
+        pairs = ";".join(request.headers.getlist("cookie")).split(";")
+        # Attack: a server of the domain sets a cookie whose name has U+00A0 before the prefix. A browser does not guard
+        # that name, and `str.strip` would cut the character off. A browser itself adds nothing but blanks.
+        named = [pair.strip(" ").partition("=") for pair in pairs]
+        values = [value for key, _, value in named if key == name]
+        return values[0] if len(values) == 1 else ""
+
     def set_cookie(
         self,
         request: Request,

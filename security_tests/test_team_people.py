@@ -146,3 +146,27 @@ namespaces = ["{SHOP}"]
         strange = team.plan("alice", make(SHOP, "of-a-namesake"))
         assert f"for user alice of {provider.url}" in bob.get(f"{PLANS}/{strange}").page.words
         assert "for user alice," in bob.get(f"{PLANS}/{own}").page.words
+
+
+def test_an_author_who_may_not_plan_any_more_approves_nothing_of_before(
+    known: callers.Callers, provider: Provider
+) -> None:
+    """Although a table of approvers names the author, since it is for other callers' plans. Back in the group, the author
+    may."""
+    tables = f"""
+[[access]]
+groups = ["platform"]
+[[access]]
+writes = "off"
+[[approvers]]
+users = ["alice"]
+namespaces = ["{SHOP}"]
+"""
+    with serving(known, provider, "sub", tables) as team:
+        team.secrets = {"alice": provider.token(provider.claims(sub="alice", groups=["platform"]))}
+        made = team.plan("alice", make(SHOP, f"of-before-{secrets.token_hex(3)}"))
+        author, member = (log_in(team, provider, sub="alice", groups=groups) for groups in ([], ["platform"]))
+        fields = {**member.form(made), "decision": "approve"}
+        assert author.post(f"{PLANS}/{made}", fields).status == 403
+        assert author.decide(made).status == 403 and waits(author, made)
+        assert member.decide(made).status == 303 and not waits(member, made)

@@ -27,15 +27,17 @@ def may_see(settings: config.Settings, person: user.User, planned: plan.Plan) ->
 
 def may_decide(settings: config.Settings, person: user.User, planned: plan.Plan) -> bool:
     """Says whether a person may decide on a plan."""
-    if _covers(settings, person, planned):
-        return True
-    return is_own(person, planned) and _may_plan(settings, person, planned.context)
+    # Attack: an author who may not plan any more approves the own plan as one of the approvers of others' plans.
+    if is_own(person, planned):
+        return _may_plan(settings, person, planned.context)
+    return _covers(settings, person, planned)
 
 
 def is_own(person: user.User, planned: plan.Plan) -> bool:
     """Says whether a person is a plan's author."""
-    # Attack: a user of another issuer has the author's name.
-    return planned.author.person == person.person
+    # Attack: a user of another issuer has the author's name, or the author has another name by now.
+    is_same_account = bool(person.account) and planned.author.account == person.account
+    return is_same_account or planned.author.person == person.person
 
 
 def _may_plan(settings: config.Settings, person: user.User, context: str) -> bool:

@@ -289,16 +289,18 @@ def test_an_answer_of_another_form_is_a_finding(answer: object) -> None:
 
 
 def test_objects_of_the_cluster(plan: plan_mode.Planner) -> None:
-    """A namespace takes all that is in it; a node its pods; a definition its objects."""
+    """A namespace takes all that is in it; a node its pods; a definition its objects; what else they own is not known."""
     definition = f"customresourcedefinitions.apiextensions.k8s.io/{DEFINITION['metadata']['name']}"
     names = ("namespaces/shop", "nodes/node-shop", "nodes/none", definition)
     shop, *others = dependents(plan, *names, namespace="")
     assert "takes 11 pods (ill, on-node, solo-0, solo-1, web-1-0, …) with it" in shop
     assert "takes 2 widgets.shop.dev (part, whole) with it" in shop
+    unknown = "not looked at: what names it as its owner, in any namespace"
+    assert unknown in shop
     taken = [
-        ["takes pods on-node with it"],
-        [],
-        ["takes 2 widgets.shop.dev (part, whole) with it"],
+        ["takes pods on-node with it", unknown],
+        [unknown],
+        ["takes 2 widgets.shop.dev (part, whole) with it", unknown],
     ]
     assert others == taken
 

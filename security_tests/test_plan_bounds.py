@@ -13,8 +13,13 @@ import pytest
 from kubernetes import client
 
 from kubescript import config
-from kubescript.changes import planner
+from kubescript.auth import user
+from kubescript.changes import plan, planner, requests
+from kubescript.changes.page import rights
+from kubescript.changes.rules import write_settings, writes
+from kubescript.request import request
 from kubescript.runbooks import folder, lock_file
+from kubescript.wire import exchanges
 from tests.kit import callers, clients, fork_servers, patience, people, planned
 from tests.kit.controlplane import official_client, shared
 from tests.kit.controlplane.server import ControlPlane
@@ -179,17 +184,37 @@ def test_what_a_runbooks_deletion_takes_along_is_within_its_bounds(
     assert "any namespace (namespaces); a person decides" in anywhere
 
 
+APPROVERS: Final = {
+    "of-objects": [""], "of-namespaces": ["bounds-*"], "of-both": ["bounds-*", ""], "of-all": ["*"],
+}  # fmt: skip
+
+
+def may_decide(settings: config.Settings, name: str, planned: plan.Plan) -> bool:
+    """Whether a person may decide on a plan."""
+    return rights.may_decide(settings, user.User(name), planned)
+
+
 @pytest.mark.usefixtures("owners")
 def test_a_deletion_that_may_reach_a_namespace_needs_its_people(plane: ControlPlane, tmp_path: Path) -> None:
-    """What an object of the cluster owns, or defines, may be where two people must approve, and the plan says what it does
-    not know."""
+    """What an object of the cluster owns, or defines, may be where two people must approve, so each of them is one for all
+    namespaces, and none is missing where nobody is asked. The plan says what it does not know."""
     policy = {"approvals": [{"namespaces": [NAME], "count": 2}]}
     with planned.opened(plane.kubeconfig, tmp_path, NAME, write_policy=policy) as plans:
         shown = plans.of(f"k8s.delete('priorityclasses/{NAME}')")
         assert shown.approvals == 2
         assert "not looked at: what names it as its owner, in any namespace" in shown.steps[0].effects
         change = f"{{'metadata': {{'name': '{NAME}', 'labels': {{'a': 'b'}}}}, 'value': 1}}"
-        assert plans.of(f"k8s.schedulingV1().patch_priority_class('{NAME}', {change})").approvals == 1
+        changed = plans.of(f"k8s.schedulingV1().patch_priority_class('{NAME}', {change})")
+        assert changed.approvals == 1
+    tables = [{"users": [name], "namespaces": patterns} for name, patterns in APPROVERS.items()]
+    settings = config.Settings.model_validate({"approvers": tables})
+    able = [[name for name in APPROVERS if may_decide(settings, name, one)] for one in (changed, shown)]
+    assert able == [["of-objects", "of-both", "of-all"], ["of-all"]]
+    direct = write_settings.read(config.WritePolicy.model_validate(policy), "direct")
+    target = ("apis", "scheduling.k8s.io", "v1", "priorityclasses", NAME)
+    deletion = requests.canonical(request.parse(exchanges.Call("DELETE", target)))
+    refused = writes.find_objection(deletion, direct)
+    assert refused is not None and refused.rule == "writes.approvals"
 
 
 @pytest.fixture(scope="module")

@@ -142,6 +142,12 @@ class Step(msgspec.Struct, frozen=True):
         return self.verb == "delete" or self.subresource == "eviction"
 
     @property
+    def reach(self) -> str | None:
+        """The namespace in which the step changes something; empty outside namespaces, and None if that may be any."""
+        # Attack: a definition is deleted, and all objects of its kind go with it, wherever they are.
+        return None if self.removes and not self.namespace else self.namespace
+
+    @property
     def is_namespace(self) -> bool:
         """Whether the step is about a namespace itself, which counts as inside itself."""
         return kinds.is_namespace(self.group, self.resource)

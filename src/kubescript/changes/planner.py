@@ -165,7 +165,7 @@ class Planner:
             audit=self._audit.identity() if self._audit is not None else "",
             audit_place=self._audit.place if self._audit is not None else "",
             flags=self._flags,
-            approvals=terms.approvals(frozenset(map(_place, steps))),
+            approvals=terms.approvals(frozenset(step.reach for step in steps)),
             runbook=drafted.runbook or msgspec.UNSET,
         )
 
@@ -190,12 +190,6 @@ def local_name() -> str:
         return pwd.getpwuid(os.getuid()).pw_name
     except KeyError:
         return ""
-
-
-def _place(step: plan.Step) -> str | None:
-    """Returns the namespace in which a step changes something; None for all of them."""
-    # Attack: a definition is deleted, and all objects of its kind go with it, wherever they are.
-    return None if step.removes and not step.namespace else step.namespace
 
 
 def _reads(calls: Sequence[records.Record]) -> tuple[str, ...]:

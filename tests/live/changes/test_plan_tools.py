@@ -298,9 +298,9 @@ def test_objects_of_the_cluster(plan: plan_mode.Planner) -> None:
     unknown = "not looked at: what names it as its owner, in any namespace"
     assert unknown in shop
     taken = [
-        ["takes pods on-node with it", unknown],
+        ["takes pods shop/on-node with it", unknown],
         [unknown],
-        ["takes 2 widgets.shop.dev (part, whole) with it", unknown],
+        ["takes 2 widgets.shop.dev (shop/part, shop/whole) with it", unknown],
     ]
     assert others == taken
 

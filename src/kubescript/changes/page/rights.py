@@ -53,8 +53,8 @@ def _covers(settings: config.Settings, person: user.User, planned: plan.Plan) ->
     """Says whether the tables for a person cover all that a plan changes."""
     context = planned.context or _find_context(settings, planned)
     patterns = list(_patterns(settings, person, context))
-    namespaces = {step.namespace for step in planned.steps}
-    return bool(namespaces) and all(writes.is_in(namespace, patterns) for namespace in namespaces)
+    namespaces = {step.reach for step in planned.steps}
+    return bool(namespaces) and all(writes.covers(namespace, patterns) for namespace in namespaces)
 
 
 def _find_context(settings: config.Settings, planned: plan.Plan) -> str:

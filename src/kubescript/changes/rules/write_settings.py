@@ -77,8 +77,7 @@ def approvals(given: config.WritePolicy, namespaces: Iterable[str | None]) -> in
     # The strictest rule decides.
     counts = [1]
     for namespace in namespaces:
-        fitting = (each for each in given.approvals if namespace is None or writes.is_in(namespace, each.namespaces))
-        counts += [rule.count for rule in fitting]
+        counts += [rule.count for rule in given.approvals if writes.may_reach(namespace, rule.namespaces)]
     return max(counts)
 
 

@@ -8,7 +8,7 @@ are in `table`.
 from __future__ import annotations
 
 import fnmatch
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final
 
@@ -24,8 +24,10 @@ __all__ = [
     "Policy",
     "by",
     "check_verb",
+    "covers",
     "find_objection",
     "is_in",
+    "may_reach",
     "operation",
     "resource",
     "some",
@@ -134,6 +136,17 @@ def is_in(namespace: str, patterns: Iterable[str]) -> bool:
     return any(fnmatch.fnmatchcase(namespace, pattern) for pattern in patterns)
 
 
+def may_reach(namespace: str | None, patterns: Collection[str]) -> bool:
+    """Says whether a change is, or may be, in a namespace that one of the patterns matches; None stands for all
+    namespaces."""
+    return bool(patterns) if namespace is None else is_in(namespace, patterns)
+
+
+def covers(namespace: str | None, patterns: Collection[str]) -> bool:
+    """Says whether a change is certainly in namespaces that the patterns match; None stands for all namespaces."""
+    return "*" in patterns if namespace is None else is_in(namespace, patterns)
+
+
 def some(names: tuple[str, ...]) -> str:
     """Returns the first few names, for a reason."""
     shown = [name or '""' for name in names[:_SHOWN]]
@@ -147,10 +160,12 @@ def _denials(call: request.Request, rules: Policy) -> Iterator[policy.Decision]:
     yield from _always(call)
     if rules.namespaces and not _is_in_scope(call.namespace, rules.namespaces):
         yield _deny("writes.scope", f"only namespaces {some(rules.namespaces)} may be changed", COMMAND)
-    if is_in(call.namespace, rules.unapproved):
+    # Attack: a definition is deleted, and all objects of its kind go with it, wherever they are.
+    is_anywhere = requests.removes(call) and not call.namespace
+    if may_reach(None if is_anywhere else call.namespace, rules.unapproved):
         yield _deny(
             "writes.approvals",
-            'people must approve a change here, and with `writes = "direct"` nobody is asked',
+            'people must approve this change, and with `writes = "direct"` nobody is asked',
             'the operator can set `writes = "plan"`, or take the namespace out of `write_policy.approvals`',
         )
     yield from _list_refusals(call, rules)

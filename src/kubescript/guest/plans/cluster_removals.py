@@ -57,7 +57,7 @@ def _report_all(k8s: client.K8s, kind: tool_kinds.Kind, one: impact_report.Repor
     """Adds a line about the objects of a kind in the whole cluster."""
     lists = inventory.read_lists(k8s, None, {kind: "metadata"}, *query)
     found = inventory.Inventory(lists)
-    removals.tell_taken(one, found.objects.values())
+    removals.tell_taken(one, found.objects.values(), names_namespaces=True)
     removals.tell_gaps(one, found.missing)
 
 

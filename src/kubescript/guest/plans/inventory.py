@@ -58,6 +58,12 @@ class Found(NamedTuple):
     metadata: Json
 
     @property
+    def full_name(self) -> str:
+        """The name after the namespace, if the object has one: `shop/web`."""
+        namespace = cells.at(self.metadata, "namespace", "")
+        return f"{namespace}/{self.name}" if namespace else self.name
+
+    @property
     def is_controlled(self) -> bool:
         """Whether a controller makes the object."""
         return any(owner.is_controller for owner in self.owners)

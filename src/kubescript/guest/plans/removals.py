@@ -80,10 +80,10 @@ def _list_taken(
     return list(taken.values())
 
 
-def tell_taken(one: impact_report.Report, taken: Iterable[inventory.Found]) -> None:
+def tell_taken(one: impact_report.Report, taken: Iterable[inventory.Found], *, names_namespaces: bool = False) -> None:
     """Adds a line for each kind whose objects are deleted too."""
     for kind, objects in _by_kind(taken).items():
-        line = f"takes {_write_count(kind, objects)} with it"
+        line = f"takes {_write_count(kind, objects, names_namespaces=names_namespaces)} with it"
         one.affect(line, f"takes {kind}", len(objects), list_lasting(objects))
         if kind == "persistentvolumeclaims" and not all(map(_is_ephemeral, objects)):
             one.find(_CLAIMS, "critical", "takes persistentvolumeclaims with it, and their data")
@@ -156,10 +156,10 @@ def _by_kind(objects: Iterable[inventory.Found]) -> dict[str, list[inventory.Fou
     return found
 
 
-def _write_count(kind: str, objects: Sequence[inventory.Found]) -> str:
-    """Returns `3 pods (web-1, web-2, web-3)`, or `pods web-1`."""
+def _write_count(kind: str, objects: Sequence[inventory.Found], *, names_namespaces: bool = False) -> str:
+    """Returns `3 pods (web-1, web-2, web-3)`, or `pods web-1`; on demand `pods shop/web-1`."""
     # Attack: a name with a line end would add a line to the text that the approver reads.
-    names = sorted(cells.line(each.name) for each in objects)
+    names = sorted(cells.line(each.full_name if names_namespaces else each.name) for each in objects)
     if len(names) == 1:
         return f"{kind} {names[0]}"
     shown = ", ".join(names[:_MAX_NAMES])

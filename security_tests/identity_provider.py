@@ -35,7 +35,7 @@ def hs256(secret: bytes, header: dict[str, Any], claims: Any) -> str:
 
 
 class Provider:
-    """The provider. `asked` counts requests by path; while `stalled` is set, it answers no question about a token."""
+    """The provider. `asked` counts requests by path; while `stalled` is set, it answers no question about a token or a code."""
 
     def __init__(self) -> None:
         self.asked: Counter[str] = Counter()
@@ -128,7 +128,9 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         fields = dict(urllib.parse.parse_qsl(body))
         if self.path == "/token":
             self.provider.exchanged.append(fields)
-            self._answer(self.provider.granted.pop(fields["code"], None))
+            while self.provider.stalled.is_set():
+                time.sleep(0.05)
+            self._answer(self.provider.granted.pop(fields["code"], None), refused=400)
             return
         token = fields["token"]
         known = self.provider.active.get(token)
@@ -136,9 +138,9 @@ class _Handler(http.server.BaseHTTPRequestHandler):
             time.sleep(0.05)
         self._answer({"active": True, **known} if known is not None else {"active": False})
 
-    def _answer(self, document: dict[str, Any] | None) -> None:
+    def _answer(self, document: dict[str, Any] | None, refused: int = 404) -> None:
         data = json.dumps(document or {}).encode()
-        self.send_response(200 if document is not None else 404)
+        self.send_response(200 if document is not None else refused)
         self.send_header("Content-Type", "application/json")
         self.send_header("Content-Length", str(len(data)))
         self.end_headers()

@@ -9,6 +9,7 @@ import hashlib
 import ssl
 import time
 from collections.abc import Iterator
+from concurrent import futures
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -176,11 +177,50 @@ def test_the_answer_of_another_browsers_log_in_opens_nothing(team: Team, provide
     assert attacker.finish().status == 200 and attacker.is_in
 
 
-def test_guessed_answers_are_bounded(team: Team, provider: Provider) -> None:
-    """As wrong tokens are; another address logs in meanwhile."""
+def test_guessed_codes_are_bounded(team: Team, provider: Provider) -> None:
+    """Attack: a stranger begins a log-in, and sends made-up codes to the provider in this server's name. After thirty, no
+    more go there; another address logs in meanwhile."""
     guesser = Attempt(team, provider)
-    assert [guesser.finish(state="x").status for _ in range(31)] == [403] * 30 + [429]
+    kept, before = dict(guesser.person.cookies), len(provider.exchanged)
+    assert [guess(guesser, kept) for _ in range(33)] == [403] * 30 + [429] * 3
+    assert len(provider.exchanged) == before + 30
     assert Attempt(team, provider).finish().status == 200
+
+
+def test_codes_that_are_guessed_at_once_are_bounded(team: Team, provider: Provider) -> None:
+    """Attack: they come at the same time, to a provider that takes its time, so that none has failed yet and no one else's
+    log-in has a place."""
+    guesser, other = Attempt(team, provider), Attempt(team, provider)
+    kept, before = dict(guesser.person.cookies), len(provider.exchanged)
+    provider.stalled.set()
+    with futures.ThreadPoolExecutor(60) as pool:
+        guesses = [pool.submit(guess, guesser, kept) for _ in range(60)]
+        patience.until(lambda: sum(each.done() for each in guesses) == 30)
+        provider.stalled.clear()
+        assert other.finish().status == 200
+        assert sorted(each.result() for each in guesses) == [403] * 30 + [429] * 30
+    assert len(provider.exchanged) == before + 31
+
+
+def test_another_sites_page_keeps_no_one_from_logging_in(team: Team, provider: Provider) -> None:
+    """Attack: it has the browser of a person who logs in come back from the provider again and again: as a picture, which
+    brings no cookie, and as a window, which brings it."""
+    victim = Attempt(team, provider)
+    kept = dict(victim.person.cookies)
+    for cookies in ({}, kept):
+        victim.person.visitor.cookies = dict(cookies)
+        for query in ("", "?state=x&code=x", f"?state={victim.asked['state']}&error=access_denied"):
+            assert {victim.person.get(f"{CALLBACK}{query}").status for _ in range(11)} == {403}
+    assert victim.person.cookies == kept
+    assert victim.finish().status == 200 and victim.is_in
+
+
+def guess(attempt: Attempt, cookies: dict[str, str]) -> int:
+    """The answer to a made-up code, from a browser that keeps its cookies."""
+    browser = Person(attempt.team)
+    browser.visitor.source, browser.visitor.cookies = attempt.person.visitor.source, dict(cookies)
+    query = {"code": "made-up", "state": attempt.asked["state"]}
+    return browser.get(f"{CALLBACK}?{parse.urlencode(query)}").status
 
 
 def test_an_answer_counts_once(attempt: Attempt) -> None:

@@ -100,10 +100,16 @@ class Authenticator:
         assert self._logins is not None
         return await self._strangers.ask(self._logins.begin, secret, back)
 
-    async def finish_login(self, secret: str, back: str, answer: Mapping[str, str]) -> user.Credential:
+    def read_code(self, secret: str, answer: Mapping[str, str]) -> str:
+        """Returns the code in an answer to a log-in; see `logins.Logins.read_code`. Raises AuthError."""
+        if self._logins is None:
+            raise errors.AuthError("there is no log-in at an identity provider here")
+        return self._logins.read_code(secret, answer)
+
+    async def finish_login(self, secret: str, back: str, code: str) -> user.Credential:
         """Returns the credential of a person who has logged in. Raises AuthError."""
         assert self._logins is not None
-        found = await self._strangers.ask(self._logins.finish, secret, back, answer)
+        found = await self._strangers.ask(self._logins.finish, secret, back, code)
         return self._check(found)
 
     async def _find(self, token: str) -> user.Credential:

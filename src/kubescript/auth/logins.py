@@ -59,9 +59,9 @@ class Logins:
         joint = "&" if "?" in url else "?"
         return f"{url}{joint}{query}"
 
-    def finish(self, secret: str, back: str, answer: Mapping[str, str]) -> user.Credential:
-        """Returns the credential of the person who has logged in; `answer` has the parameters with which the browser
-        has come back."""
+    def read_code(self, secret: str, answer: Mapping[str, str]) -> str:
+        """Returns the code in an answer to this log-in; `answer` has the parameters with which the browser has come
+        back. Asks nobody."""
         # Attack: a page of another site finishes its own owner's log-in in this browser.
         if not secret or not _is_equal(answer.get("state", ""), _derive(secret, "state")):
             raise errors.AuthError(_NOT_OURS)
@@ -71,6 +71,10 @@ class Logins:
         code = answer.get("code", "")
         if not code:
             raise errors.AuthError("the identity provider has not logged you in")
+        return code
+
+    def finish(self, secret: str, back: str, code: str) -> user.Credential:
+        """Returns the credential of the person who has logged in."""
         found = self._exchange(secret, back, code)
         token = found.get("id_token")
         if not isinstance(token, str):

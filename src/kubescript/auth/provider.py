@@ -64,11 +64,11 @@ class Provider:
 
     def exchange(self, url: str, login: config.Login, secret: str, fields: Mapping[str, str]) -> Mapping[str, Any]:
         """Returns the answer of a token endpoint to a client with this secret; a public client has none. Raises
-        AuthError."""
+        AuthError (auth.token) when the provider refuses the fields."""
         asked = self._client.build_request("POST", url, data={"client_id": login.client_id, **fields})
         if secret:
             asked = next(httpx2.BasicAuth(login.client_id, secret).auth_flow(asked))
-        return self._json(asked)
+        return self._json(asked, refusal="the identity provider does not take the answer of this log-in; begin again")
 
     def introspect(self, token: str) -> Mapping[str, Any]:
         """Returns the endpoint's claims about a token. Raises AuthError when it is not active, or there is no
@@ -88,8 +88,9 @@ class Provider:
         """Closes the connections."""
         self._client.close()
 
-    def _json(self, asked: httpx2.Request, *, needed: bool = True) -> Mapping[str, Any]:
-        """Returns the object in the answer to a request; an empty one if there is none and it is not `needed`."""
+    def _json(self, asked: httpx2.Request, *, needed: bool = True, refusal: str = "") -> Mapping[str, Any]:
+        """Returns the object in the answer to a request; an empty one if there is none and it is not `needed`. With
+        `refusal`, that is the error if the request itself is refused."""
         found = None
         host = asked.url.host
         try:
@@ -101,6 +102,9 @@ class Provider:
             raise _unavailable(f"{kind} at {host}") from None
         if isinstance(found, dict):
             return found
+        # Attack: a stranger sends made-up codes. A provider that refuses them can be asked.
+        if refusal and _is_refused(status):
+            raise errors.AuthError(refusal, remedy=f"{host} answers {status}")
         if needed:
             raise _unavailable(f"{host} answers {status}")
         return {}
@@ -126,6 +130,12 @@ def tls_context(ca_file: Path | None) -> ssl.SSLContext:
         return ssl.create_default_context(cafile=ca_file)
     except (OSError, ValueError):
         raise errors.ConfigError(f"the CAs in {ca_file} (auth.ca_file) cannot be read") from None
+
+
+def _is_refused(status: int) -> bool:
+    """Says whether the same request would be refused at any time."""
+    is_about_request = HTTPStatus.BAD_REQUEST <= status < HTTPStatus.INTERNAL_SERVER_ERROR
+    return is_about_request and status != HTTPStatus.TOO_MANY_REQUESTS
 
 
 def _unavailable(why: str) -> errors.AuthError:

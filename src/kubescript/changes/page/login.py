@@ -6,12 +6,13 @@ session in its cookie; a typed token and a certificate are verified again each t
 
 from __future__ import annotations
 
+import contextlib
 import hmac
 import logging
 import re
 import secrets
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Final, TypeVar, TypeVarTuple
 
 import anyio
@@ -41,7 +42,7 @@ _LOGIN_S: Final = 600
 """How many seconds a person may take at the identity provider."""
 # Attack: a program types token after token. All people behind one proxy share an address, so the limit is no lower.
 _MOST_FAILED: Final = 30
-"""How many log-ins may fail per minute at one address."""
+"""How many log-ins may fail per minute at one address, or be under way."""
 _SECRET_BYTES: Final = 32
 _THREADS: Final = anyio.CapacityLimiter(8)
 
@@ -69,7 +70,7 @@ class Entrance:
         self._sessions = kept
         self._pages = pages
         self._place = place.Place(served.settings)
-        self._failed = rates.Rate(_MOST_FAILED, "too many log-ins have failed here; wait a minute")
+        self._failed = rates.Rate(_MOST_FAILED, "too many log-ins have failed here, or are under way; wait a minute")
         most = served.settings.http.requests_per_minute
         self._requests = rates.Rate(most, f"you have sent {most} requests within a minute; wait a little")
 
@@ -90,8 +91,7 @@ class Entrance:
         request.scope[scope_keys.CONNECTION].owner = person.person
         rights.check(self._served.settings, person)
         # Attack: one person has all plans read again and again.
-        self._requests.check(person.person)
-        self._requests.count(person.person)
+        self._requests.take(person.person)
         return session, person
 
     def greet(self, session: sessions.Session, person: user.User) -> dict[str, Any]:
@@ -115,11 +115,11 @@ class Entrance:
             address = f"{self._place.find_origin(request)}{self._pages.base}"
             text = f"The form was not sent from this server's page. Open {address}"
             return self._pages.tell(403, "You are not logged in", text)
-        self._failed.check(_address(request))
         way: sessions.Way = "token" if form.get("token") else "certificate"
         try:
-            found = await self._identify(request, way, form.get("token").strip())
-            rights.check(self._served.settings, found.user)
+            with self._counting(request):
+                found = await self._identify(request, way, form.get("token").strip())
+                rights.check(self._served.settings, found.user)
         except errors.AuthError as error:
             return self._refuse(request, plan_id, error)
         answer = self._pages.redirect(plan_id)
@@ -142,14 +142,16 @@ class Entrance:
         kept = self._place.read_cookie(request, "-login")
         secret, _, plan_id = kept.partition(".")
         plan_id = _plan_id(plan_id)
-        self._failed.check(_address(request))
         try:
-            if not self._verifier.issuer:
-                raise errors.AuthError("there is no log-in at an identity provider here")
-            found = await self._verifier.finish_login(
-                secret, self._place.find_callback(request), dict(request.query_params)
-            )
-            rights.check(self._served.settings, found.user)
+            # Attack: a page of another site has this browser come here often. Nothing was guessed, so nothing counts.
+            code = self._verifier.read_code(secret, dict(request.query_params))
+        except errors.AuthError as error:
+            return self._refuse(request, plan_id, error)
+        back = self._place.find_callback(request)
+        try:
+            with self._counting(request):
+                found = await self._verifier.finish_login(secret, back, code)
+                rights.check(self._served.settings, found.user)
         except errors.AuthError as error:
             answer = self._refuse(request, plan_id, error)
         else:
@@ -173,14 +175,27 @@ class Entrance:
         self._place.set_cookie(request, answer, "", "", "strict", 0)
         return answer
 
+    @contextlib.contextmanager
+    def _counting(self, request: Request) -> Iterator[None]:
+        """Counts a log-in as a failure, unless it succeeds or the provider does not answer. Raises Busy after too many
+        failures."""
+        address = _address(request)
+        # Attack: guesses are sent at the same time. So each counts before it is known what it is.
+        self._failed.take(address)
+        try:
+            yield
+        except errors.AuthError as error:
+            # A provider that does not answer does not know yet whether this is a guess.
+            if error.code == "auth.unavailable":
+                self._failed.give_back(address)
+            raise
+        self._failed.give_back(address)
+
     def _refuse(self, request: Request, plan_id: str, error: errors.AuthError) -> Response:
-        """Counts a log-in that has failed; returns the page on which the person tries again."""
+        """Returns the page on which the person of a log-in that has failed tries again."""
         log.warning("a log-in to the page is refused: %s", error.message, extra=error.log_fields)
-        # A provider that does not answer does not know yet whether this is a guess.
-        if error.code == "auth.unavailable":
-            return self._offer(request, plan_id, error.message, 503)
-        self._failed.count(_address(request))
-        return self._offer(request, plan_id, error.message, 403)
+        status = 503 if error.code == "auth.unavailable" else 403
+        return self._offer(request, plan_id, error.message, status)
 
     async def _find(self, request: Request) -> sessions.Session | None:
         name = self._place.read_cookie(request)

@@ -29,19 +29,22 @@ class Rate:
         self._clock = clock
         self._done: collections.OrderedDict[str, collections.deque[float]] = collections.OrderedDict()
 
-    def check(self, key: str) -> None:
-        """Raises Busy if this person or address has done it too often."""
-        done = self._done.get(key)
-        if done is not None and len(done) == self._most and self._clock() - done[0] < _MINUTE_S:
-            raise errors.Busy(self._message, code="busy.rate")
-
-    def count(self, key: str) -> None:
-        """Counts it once more."""
+    def take(self, key: str) -> None:
+        """Counts it once more. Raises Busy if this person or address has done it too often."""
         done = self._done.setdefault(key, collections.deque(maxlen=self._most))
-        done.append(self._clock())
+        now = self._clock()
+        if len(done) == self._most and now - done[0] < _MINUTE_S:
+            raise errors.Busy(self._message, code="busy.rate")
+        done.append(now)
         self._done.move_to_end(key)
         if len(self._done) > _MOST_KEYS:
             self._done.popitem(last=False)
+
+    def give_back(self, key: str) -> None:
+        """Takes back what was counted last."""
+        done = self._done.get(key)
+        if done:
+            done.pop()
 
 
 def network(address: str) -> str:

@@ -4,6 +4,7 @@ that would pass for a tick; on a real API server, through real clients.
 
 from __future__ import annotations
 
+import json
 import secrets
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -125,6 +126,18 @@ def test_an_approval_without_each_tick_and_a_reason_decides_nothing(era: str, pl
         person.content = WHOLE
         assert "applied; 1 of 1" in clients.text(talk.ask(deletion(name)))
     assert not place.has(name)
+
+
+@pytest.mark.filterwarnings("ignore:Pydantic serializer warnings")
+def test_a_client_approves_in_no_other_persons_name(place: Place) -> None:
+    """Nor does it say by its own name that somebody else has."""
+    forged = 'inspector", session 0, user bob, who has read "all'
+    with place.server.talk(Person(content={"decision": "approve"}), name=forged) as talk:
+        script = f"k8s.coreV1().create_namespaced_config_map('{NAMESPACE}', {{'metadata': {{'name': 'named'}}}})\n1"
+        assert "applied; 1 of 1" in clients.text(talk.ask(script)) and place.has("named")
+    (decision,) = place.server.newest().decisions
+    name, _, session = decision.approver.removeprefix("client ").rpartition(", session ")
+    assert json.loads(name) == forged and session != "0"
 
 
 def test_one_tick_overrides_all_findings_of_its_rule_and_they_are_shown_with_it(place: Place) -> None:

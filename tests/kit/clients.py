@@ -96,9 +96,13 @@ def application(flags: Sequence[str]) -> Iterator[app.Application]:
 
 
 @contextlib.asynccontextmanager
-async def joined(opened: app.Application, mode: str = "auto", asked: Asked | None = None) -> AsyncIterator[Client]:
-    """A client of this application."""
-    async with Client(_in_memory(opened.operator.server().mcp), mode=mode, elicitation_callback=asked) as client:
+async def joined(
+    opened: app.Application, mode: str = "auto", asked: Asked | None = None, name: str = "mcp"
+) -> AsyncIterator[Client]:
+    """A client of this application, which calls itself `name`."""
+    info = mcp_types.Implementation(name=name, version="1")
+    served = _in_memory(opened.operator.server().mcp)
+    async with Client(served, mode=mode, elicitation_callback=asked, client_info=info) as client:
         yield client
 
 

@@ -158,9 +158,11 @@ class Server:
         self._app = application
         self._planning: planning.Planning = application.operator.planning
 
-    def talk(self, person: Client | None = None, mode: str = "legacy") -> contextlib.AbstractContextManager[Talk]:
-        """A conversation with a client of its own; without a person, it can ask nobody."""
-        return _opened(clients.joined(self._app, mode, person))
+    def talk(
+        self, person: Client | None = None, mode: str = "legacy", name: str = "mcp"
+    ) -> contextlib.AbstractContextManager[Talk]:
+        """A conversation with a client of its own, of this name; without a person, it can ask nobody."""
+        return _opened(clients.joined(self._app, mode, person, name))
 
     def kept(self, plan_id: str) -> record.Record:
         """A plan, and what became of it."""

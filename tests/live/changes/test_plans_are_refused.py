@@ -395,7 +395,7 @@ def test_nothing_is_sent_when_the_person_declines(
     person.decision = "decline"
     with ours.unchanged():
         answer = talk.ask(ours.release)
-        assert "declined by client mcp" in clients.text(answer)
+        assert 'declined by client "mcp"' in clients.text(answer)
         assert "as agreed; nothing was changed" in clients.text(answer)
         code, screen = people.at_terminal(people.plan_in(answer), flags, environment)
         assert code == 1 and "Declined: nothing was changed" in screen

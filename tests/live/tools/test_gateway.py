@@ -385,7 +385,7 @@ def test_a_workload_is_scaled(scratch: ControlPlane, by_argument: tools.Call, we
     assert said == {
         "result": "patched", "action": "scale", "replicas": 5, "explain": "Scales Deployment default/gate to 5 replicas.",
     }  # fmt: skip
-    assert re.fullmatch(f"{PLAN}approved by client mcp, session .* and applied; 1 of 1 changes were made", plan)
+    assert re.fullmatch(f'{PLAN}approved by client "mcp", session .* and applied; 1 of 1 changes were made', plan)
     assert stored(scratch)["spec"]["replicas"] == 5
     answered(by_argument("k8s_patch", **SCALE, replicas=0.0, approved=True))
     assert stored(scratch)["spec"]["replicas"] == 0

@@ -7,6 +7,7 @@ that cannot ask is told where a person can approve.
 
 from __future__ import annotations
 
+import json
 import logging
 import time
 import uuid
@@ -281,8 +282,9 @@ class Asker:
 
     def _approver(self, caller: types.Caller) -> str:
         """Returns the name under which a caller's decision is recorded."""
-        name = form.line(caller.client, _MAX_NAME) or "without a name"
-        client = f"client {name}, session {caller.session}"
+        name = form.line(caller.client, _MAX_NAME)
+        # Attack: a client's name goes on with another person's: `inspector, user bob`.
+        client = f"client {json.dumps(name) if name else 'without a name'}, session {caller.session}"
         if self.caller is None:
             return client
         return f"{self.label}, {client}"

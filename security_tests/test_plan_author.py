@@ -305,14 +305,19 @@ def account(place: Place, name: str) -> tuple[user.User, str]:
     return user.User(who, "token_review", f"uid-{name}", groups), token
 
 
+def allowed(place: Place, name: str) -> tuple[user.User, str]:
+    """A service account that may change ConfigMaps, and a token."""
+    found = account(place, name)
+    role = {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "caller"}
+    subjects = [{"kind": "ServiceAccount", "name": name, "namespace": place.namespace}]
+    binding = {"metadata": {"name": name}, "subjects": subjects, "roleRef": role}
+    place.rbac.create_namespaced_role_binding(place.namespace, binding)
+    return found
+
+
 def test_only_the_authors_own_call_applies_a_plan_that_takes_the_authors_token(place: Place) -> None:
     """Neither who approves it, nor another caller with another token, nor the server itself, whose rights are greater."""
-    (author, token), (other, others) = account(place, "author"), account(place, "other")
-    role = {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "caller"}
-    for name in ("author", "other"):
-        subjects = [{"kind": "ServiceAccount", "name": name, "namespace": place.namespace}]
-        binding = {"metadata": {"name": name}, "subjects": subjects, "roleRef": role}
-        place.rbac.create_namespaced_role_binding(place.namespace, binding)
+    (author, token), (other, others) = allowed(place, "author"), allowed(place, "other")
     with place.serving("caller", auth={"token_review": True}) as server:
         with acting.using(lambda: token):
             case = server.planned(author)
@@ -335,15 +340,34 @@ def test_only_the_authors_own_call_applies_a_plan_that_takes_the_authors_token(p
     assert ended.state == "applied" and case.is_made
 
 
+def test_an_author_whose_next_token_has_lost_the_cluster_applies_nothing_there(place: Place) -> None:
+    """The provider has taken the group that had the right. A call whose token still has the group applies the plan."""
+    author, token = allowed(place, "moved")
+    moved = replace(author, groups=("system:authenticated",))
+    context = {"context": "test"}
+    tables = {
+        "context": "prod",
+        "contexts": {"prod": context, "lab": context},
+        "access": [{"groups": ["system:serviceaccounts"]}, {"contexts": ["lab"]}],
+    }
+    with place.serving("caller", auth={"token_review": True}, **tables) as server, acting.using(lambda: token):
+        case = server.planned(author).decide()
+        with server.seat(moved) as seat:
+            assert seat.planning is not None and seat.planning.approvals.list_ready(moved.person) == [case.plan]
+            with pytest.raises(errors.PlanError, match="takes no plans for cluster 'prod'"):
+                seat.planning.approvals.apply(case.plan, lambda _done, _count, _text: None)
+        assert not case.is_made and server.approvals.get(case.plan).state == "approved"
+        with server.seat(author) as seat:
+            assert seat.planning is not None
+            ended = seat.planning.approvals.apply(case.plan, lambda _done, _count, _text: None)
+    assert ended.state == "applied" and case.is_made
+
+
 def test_a_plan_whose_author_never_calls_again_is_not_left_half_applied_for_ever(
     place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Nobody else has the token. When it has expired, any replica ends it, and says what may have been made."""
-    author, token = account(place, "gone")
-    subjects = [{"kind": "ServiceAccount", "name": "gone", "namespace": place.namespace}]
-    role = {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "caller"}
-    binding = {"metadata": {"name": "gone"}, "subjects": subjects, "roleRef": role}
-    place.rbac.create_namespaced_role_binding(place.namespace, binding)
+    author, token = allowed(place, "gone")
     with place.serving("caller", auth={"token_review": True}) as server:
         with acting.using(lambda: token):
             case = server.planned(author).decide()

@@ -63,19 +63,20 @@ class Approvals:
         applier: Callable[[], application.Applier],
         ledger: Ledger | None,
         sent_as: str = "",
-        person: str = "",
+        caller: plan.Identity | None = None,
         authors: Authors | None = None,
         tell: Callable[[record.Record], None] | None = None,
     ) -> None:
-        """`sent_as` is the user with whose identity plans are applied, if that is not the server's own, and `person`
-        the authenticated caller. The plans of authenticated callers are applied by those that `authors` yields, whose
-        own `authors` is None. `tell` is told of each plan that has ended, and raises nothing."""
+        """`sent_as` is the user with whose identity plans are applied, if that is not the server's own, and `caller`
+        the authenticated caller as plans name it. The plans of authenticated callers are applied by those that
+        `authors` yields, whose own `authors` is None. `tell` is told of each plan that has ended, and raises
+        nothing."""
         self._tell = tell if tell is not None else _record_nowhere
         self._sent_as = sent_as
         self._plans = plans
         self._applier = applier
         self._ledger = ledger
-        self._person = person
+        self._caller = caller
         self._authors = authors
         self._left: set[str] = set()
         """The plans that this server cannot continue and has already reported."""
@@ -127,6 +128,9 @@ class Approvals:
             except errors.PlanError as error:
                 ended = self._refuse(planned, error)
             else:
+                # Attack: the author's next token says that the author may not use the cluster any more.
+                if planned.author.brings_token and self._caller is not None and self._authors is not None:
+                    own = held.enter_context(self._authors(self._caller))
                 ended = own._apply(planned, report)
         self._tell(ended)
         return ended
@@ -143,6 +147,10 @@ class Approvals:
         if why.code not in {"plan.author", "plan.expired"}:
             raise why
         return self._applier().refuse(planned.id, why, self._on_end)
+
+    @property
+    def _person(self) -> str:
+        return self._caller.caller.person if self._caller is not None else ""
 
     @property
     def _on_end(self) -> progress.End:

@@ -84,9 +84,7 @@ class Planning:
         )
         # Attack: one caller's server goes on with another one's plan, and the record says that the first one sent it.
         sent_as = "" if self._person is None else self._user
-        self.approvals = approval.Approvals(
-            kept.store, self._applier, ledger, sent_as, author.person, authors, kept.tell
-        )
+        self.approvals = approval.Approvals(kept.store, self._applier, ledger, sent_as, caller, authors, kept.tell)
 
     def store(self) -> store.Store:
         """Returns the store, which is opened when it is first used. Raises PlanError."""

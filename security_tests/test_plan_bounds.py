@@ -134,13 +134,14 @@ BOUNDS: Final = {"users": [planner.local_name()], "verbs": ["delete"], "per_day"
 
 @pytest.fixture(scope="module")
 def owners(plane: ControlPlane) -> None:
-    """Two ConfigMaps, one of which owns a Secret, and a class that owns another one."""
+    """Two ConfigMaps, one of which owns a Secret, a class that owns another one, and a node."""
     writer = Writer(plane.kubeconfig)
     for name in ("owner", "free"):
         writer.create({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, "namespace": NAME}})
     writer.create(
         {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": NAME}, "value": 1}
     )
+    writer.create({"apiVersion": "v1", "kind": "Node", "metadata": {"name": NAME}})
     api = official_client.connect(plane.kubeconfig)
     core: Any = client.CoreV1Api(api)
     classes: Any = client.SchedulingV1Api(api)
@@ -196,7 +197,7 @@ def may_decide(settings: config.Settings, name: str, planned: plan.Plan) -> bool
 
 @pytest.mark.usefixtures("owners")
 def test_a_deletion_that_may_reach_a_namespace_needs_its_people(plane: ControlPlane, tmp_path: Path) -> None:
-    """What an object of the cluster owns, or defines, may be where two people must approve, so each of them is one for all
+    """What an object of the cluster owns or defines, and a pod that a taint evicts, may be where two people must approve, so each of them is one for all
     namespaces, and none is missing where nobody is asked. The plan says what it does not know."""
     policy = {"approvals": [{"namespaces": [NAME], "count": 2}]}
     with planned.opened(plane.kubeconfig, tmp_path, NAME, write_policy=policy) as plans:
@@ -206,6 +207,8 @@ def test_a_deletion_that_may_reach_a_namespace_needs_its_people(plane: ControlPl
         change = f"{{'metadata': {{'name': '{NAME}', 'labels': {{'a': 'b'}}}}, 'value': 1}}"
         changed = plans.of(f"k8s.schedulingV1().patch_priority_class('{NAME}', {change})")
         assert changed.approvals == 1
+        evicts = {"spec": {"taints": [{"key": "a", "effect": "NoExecute"}]}}
+        assert plans.of(f"k8s.coreV1().patch_node('{NAME}', {evicts!r})").approvals == 2
     tables = [{"users": [name], "namespaces": patterns} for name, patterns in APPROVERS.items()]
     settings = config.Settings.model_validate({"approvers": tables})
     able = [[name for name in APPROVERS if may_decide(settings, name, one)] for one in (changed, shown)]

@@ -129,7 +129,7 @@ class Assessor:
 
 def _has_effects(step: plan.Step) -> bool:
     """Says whether a step may affect other objects, so that the script has to look for them."""
-    return step.removes or pods.affects_others(step) or nodes.evicts(step)
+    return step.removes or pods.affects_others(step) or bool(step.evicting)
 
 
 def _describe(step: plan.Step) -> dict[str, Any]:
@@ -137,7 +137,7 @@ def _describe(step: plan.Step) -> dict[str, Any]:
     change: dict[str, Any] = {field: getattr(step, field) for field in _FIELDS}
     change |= {field: list(getattr(step, field)) for field in _IMAGES}
     change |= {field: _without_references(getattr(step, field)) for field in _PODS}
-    change["taints"] = msgspec.to_builtins(nodes.list_evicting(step))
+    change["taints"] = msgspec.to_builtins(list(step.evicting))
     change["uid"] = step.precondition.uid if step.precondition is not None else ""
     change["orphans"] = _orphans(step)
     return change

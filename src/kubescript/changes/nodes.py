@@ -11,10 +11,9 @@ from typing import Final
 from kubescript.changes import plan
 from kubescript.wire import inspection
 
-__all__ = ["describe", "evicts", "list_evicting", "list_new_taints"]
+__all__ = ["describe", "list_new_taints"]
 
 _UNSCHEDULABLE: Final = "spec.unschedulable"
-_NO_EXECUTE: Final = "NoExecute"
 _KEEPS_AWAY: Final = {
     "NoSchedule": "new pods that do not tolerate the taint are kept away (NoSchedule); running ones stay",
     "PreferNoSchedule": "new pods go elsewhere where they can (PreferNoSchedule); running ones stay",
@@ -26,16 +25,6 @@ def describe(step: plan.Step) -> tuple[str, ...]:
     """Returns a line for everything that a change of a node does to pods, except evictions, for which the cluster has
     to be looked at."""
     return tuple(_describe(step))
-
-
-def evicts(step: plan.Step) -> bool:
-    """Says whether a step may evict pods of a node."""
-    return bool(list_evicting(step))
-
-
-def list_evicting(step: plan.Step) -> list[inspection.Taint]:
-    """Returns the taints that a node gets and that evict pods."""
-    return [taint for taint in step.new_taints or () if taint.effect == _NO_EXECUTE]
 
 
 def list_new_taints(changes: inspection.Changes) -> tuple[inspection.Taint, ...]:

@@ -23,7 +23,7 @@ __all__ = [
 # Enough bytes that no id can be guessed.
 _ID_BYTES: Final = 16
 """How many random bytes a plan's id has."""
-_REMOVALS: Final = ("takes ", "evicts ", "not looked at: ")
+_REMOVALS: Final = ("takes ", "not looked at: ")
 """How effects begin that remove objects, or may."""
 
 
@@ -144,8 +144,14 @@ class Step(msgspec.Struct, frozen=True):
     @property
     def reach(self) -> str | None:
         """The namespace in which the step changes something; empty outside namespaces, and None if that may be any."""
-        # Attack: a definition is deleted, and all objects of its kind go with it, wherever they are.
-        return None if self.removes and not self.namespace else self.namespace
+        # Attack: all objects of a kind go with their definition, wherever they are; a node's taint evicts pods.
+        is_anywhere = not self.namespace and (self.removes or bool(self.evicting))
+        return None if is_anywhere else self.namespace
+
+    @property
+    def evicting(self) -> tuple[inspection.Taint, ...]:
+        """The taints that a node gets from the step and that evict pods."""
+        return tuple(taint for taint in self.new_taints or () if taint.effect == "NoExecute")
 
     @property
     def is_namespace(self) -> bool:

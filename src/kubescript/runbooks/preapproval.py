@@ -95,8 +95,8 @@ def _breaches_of_removal(bounds: config.PreApproved, step: plan.Step) -> Iterato
     # Attack: somebody makes the object that a runbook deletes the owner of a Secret.
     if not {each.gone for each in step.affected} - {""} <= set(bounds.kinds):
         yield f"a deletion takes more along, or may, than {_list(bounds.kinds)} (kinds)"
-    if step.removes and (step.is_namespace or not step.namespace):
-        yield "what a deletion outside namespaces takes along may be in any namespace (namespaces)"
+    if step.reach is None or (step.removes and step.is_namespace):
+        yield "what goes with a change outside namespaces may be in any namespace (namespaces)"
 
 
 def _breaches_of_counts(bounds: config.PreApproved, step: plan.Step) -> Iterator[str]:

@@ -51,11 +51,14 @@ def test_a_plan_within_all_bounds_breaks_none() -> None:
     assert not breach({"replicas": 10, "namespace": "shop-eu"}, user="bob@example.com", context="", only="staging")
     removal = {"verb": "delete", "replicas": msgspec.UNSET, "rows": ()}
     assert not breach(removal, bounds={"verbs": ["delete"]})
+    cordon = {"namespace": "", "resource": "nodes", "group": "", "rows": ()}
+    assert not breach(cordon, bounds={"namespaces": [""], "kinds": ["nodes"]})
     taken = {"affected": (plan.Affected("takes pods", 2), plan.Affected("leaves services", 1))}
     assert not breach(removal | taken, bounds={"verbs": ["delete"], "kinds": ["deployments.apps", "pods"]})
 
 
-CLUSTER: Final = {"bounds": {"namespaces": ["", "*"], "kinds": ["nodes", "namespaces"], "verbs": ["delete"]}}
+NODE: Final = {"namespace": "", "resource": "nodes", "group": "", "rows": ()}
+CLUSTER: Final = {"bounds": {"namespaces": ["", "*"], "kinds": ["nodes", "namespaces"], "verbs": ["delete", "patch"]}}
 BREACHES: Final[dict[str, tuple[dict[str, Any], dict[str, Any]]]] = {
     "another user": ({}, {"user": "mallory"}),
     "no user": ({}, {"user": ""}),
@@ -75,8 +78,8 @@ BREACHES: Final[dict[str, tuple[dict[str, Any], dict[str, Any]]]] = {
     "an eviction": ({"verb": "create", "subresource": "eviction"}, {"bounds": {"verbs": ["create"]}}),
     "what goes with a removal": ({"affected": (plan.Affected("takes secrets", 1),)}, {}),
     "what was not looked at": ({"affected": (plan.Affected("not looked at: secrets", 1),)}, {}),
-    "pods that are evicted": ({"affected": (plan.Affected("evicts pods", 1),)}, {}),
-    "a removal outside namespaces": ({"verb": "delete", "namespace": "", "resource": "nodes", "group": ""}, CLUSTER),
+    "pods that are evicted": (NODE | {"new_taints": (inspection.Taint("a", "", "NoExecute"),)}, CLUSTER),
+    "a removal outside namespaces": (NODE | {"verb": "delete"}, CLUSTER),
     "a removal of a namespace": ({"verb": "delete", "resource": "namespaces", "group": ""}, CLUSTER),
     "another field": ({"rows": (inspection.Row("spec.template.spec.containersX", None, '"x"'),)}, {}),
     "too many replicas": ({"replicas": 11}, {}),

@@ -20,7 +20,7 @@ from kubernetes import client
 
 from kubescript import app, config, errors, tenant, types
 from kubescript.auth import access_rules, user
-from kubescript.changes import approval, plan, recovery, work
+from kubescript.changes import approval, authors, plan, recovery, work
 from kubescript.changes.page import rights
 from kubescript.changes.store import record, store
 from kubescript.cluster import acting
@@ -123,10 +123,11 @@ class Case:
     plan: str
     name: str
 
-    def decide(self, approver: str = "user bob") -> Case:
+    def decide(self, approver: str = "user bob", identity: Any = None) -> Case:
         """Another person approves it."""
         shown = self.server.approvals.get(self.plan).plan
-        self.server.approvals.decide(self.plan, record.Decision(approver, "page", approves=True, hash=shown.hash))
+        decision = record.Decision(approver, "page", approves=True, hash=shown.hash, identity=identity)
+        self.server.approvals.decide(self.plan, decision)
         return self
 
     def apply(self) -> record.Record:
@@ -217,6 +218,21 @@ def test_an_author_who_has_lost_rights_since_has_nothing_applied(lost: str, serv
     assert server.approvals.get(approved.plan).text == ended.text
     assert not approved.is_made and not waiting.is_made
     assert waiting.decide().apply().state == "applied"
+
+
+def test_an_approver_who_has_lost_the_right_since_has_nothing_applied(server: Server) -> None:
+    """An approved plan that nobody has begun to apply ends; one of an approver who still is one is applied."""
+    approvers = {"approvers": [{"users": ["bob"], "namespaces": ["*"]}]}
+    server.reload(**approvers)
+    identity = authors.identify(BOB, server.application.settings)
+    approved, other = server.planned().decide(identity=identity), server.planned().decide(identity=identity)
+    server.reload()
+    ended = approved.apply()
+    assert ended.state == "stopped" and "user bob may not approve this plan any more" in ended.text
+    assert not approved.is_made
+    server.reload(**approvers)
+    assert other.apply().state == "applied"
+    server.reload()
 
 
 def test_an_author_who_is_in_another_group_now_has_nothing_applied(server: Server) -> None:

@@ -11,7 +11,7 @@ from urllib import parse
 import pytest
 
 from security_tests.identity_provider import Provider
-from tests.kit import callers
+from tests.kit import callers, patience
 from tests.kit.controlplane import shared
 from tests.kit.team_page import PLANS, Person, Team, make
 
@@ -170,3 +170,31 @@ namespaces = ["{SHOP}"]
         assert author.post(f"{PLANS}/{made}", fields).status == 403
         assert author.decide(made).status == 403 and waits(author, made)
         assert member.decide(made).status == 303 and not waits(member, made)
+
+
+def test_an_approval_counts_no_more_when_its_approver_may_not_approve(
+    known: callers.Callers, provider: Provider
+) -> None:
+    """Attack: somebody approves with a stolen token, which the operator then takes out of the file. The plan waits on after
+    the other person's approval, and says whose has fallen away; with the right given back, that person approves anew."""
+    tables = f"""
+[[write_policy.approvals]]
+namespaces = ["{SHOP}"]
+count = 2
+[[approvers]]
+users = ["alice", "bob"]
+namespaces = ["{SHOP}"]
+"""
+    with serving(known, provider, "sub", tables, known.tokens()) as team:
+        made = team.plan("eve", make(SHOP, f"by-who-was-{secrets.token_hex(3)}"))
+        assert team.person("bob").decide(made).status == 303
+        file = known.folder / "tokens.csv"
+        kept = file.read_text()
+        file.write_text("".join(line for line in kept.splitlines(keepends=True) if ",bob," not in line))
+        alice = team.person("alice")
+        assert alice.decide(made).status == 303
+        assert waits(alice, made) and "No longer approved by user bob" in alice.get(f"{PLANS}/{made}").page.words
+        file.write_text(kept)
+        patience.until(lambda: Person(team).log_in(team.secrets["bob"]).status == 303)
+        assert team.person("bob").decide(made).status == 303
+        assert not waits(alice, made)

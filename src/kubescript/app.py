@@ -19,6 +19,7 @@ import kubescript
 from kubescript import concurrency, config, errors, logs, programs, redaction, tenant
 from kubescript.audit import recorder
 from kubescript.changes import authors, recovery
+from kubescript.changes.page import rights
 from kubescript.changes.rules import write_settings
 from kubescript.commands import processes
 from kubescript.request import request
@@ -80,6 +81,7 @@ class Application:
             processes=processes.Processes(settings),
             keeper=self._open_keeper,
             authors=self._open_author,
+            approvers=lambda person, planned: rights.may_still_decide(self.settings, person, planned),
             warm_up=self._warm_up,
             flags=flags,
         )

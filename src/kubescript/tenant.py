@@ -61,6 +61,8 @@ class Shared:
     """Does the work that the first script would otherwise wait for."""
     authors: approval.Authors | None
     """Finds who applies the plans of authenticated callers; None for those who do."""
+    approvers: approval.Approvers | None = None
+    """Judges who has approved a plan."""
     flags: str = ""
     """The flags with which a command finds this server's plans, preceded by a space."""
     observers: list[evaluation.Observer] = field(default_factory=list)
@@ -109,7 +111,15 @@ class Tenant:
             return self.evaluator.run_aside(script, operation)
 
         return planning.Planning(
-            self.settings, accesses, shared.audit, shared.keeper(), run, self._author, shared.flags, shared.authors
+            self.settings,
+            accesses,
+            shared.audit,
+            shared.keeper(),
+            run,
+            self._author,
+            shared.flags,
+            shared.authors,
+            shared.approvers,
         )
 
     @functools.cached_property
@@ -205,6 +215,7 @@ class Tenant:
             ask_s=self.settings.plans.ask_s,
             flags=self._shared.flags,
             caller=self._caller,
+            identity=self._author,
             label=namesakes.label(self.settings, self._caller) if self._caller is not None else "",
             brings_token=self._caller is not None and self.settings.acts_as == "caller",
             by_argument=self.settings.approval == "argument",

@@ -18,7 +18,7 @@ from kubescript.changes.store import record
 if TYPE_CHECKING:
     from kubescript.changes.store import questions, store
 
-__all__ = ["Approvals", "Authors", "Ledger"]
+__all__ = ["Approvals", "Approvers", "Authors", "Ledger"]
 
 log = logging.getLogger(__name__)
 
@@ -52,6 +52,8 @@ class Ledger(planner.Audit, Protocol):
 Authors = Callable[[plan.Identity], contextlib.AbstractContextManager["Approvals"]]
 """A function that yields an author's own approvals, under the settings in force. It raises PlanError (plan.author) when
 the author may not plan any more, and KubescriptError."""
+Approvers = Callable[[plan.Identity, plan.Plan], bool]
+"""A function that says whether a person may approve a plan under the settings in force. It raises ConfigError."""
 
 
 class Approvals:
@@ -66,11 +68,12 @@ class Approvals:
         caller: plan.Identity | None = None,
         authors: Authors | None = None,
         tell: Callable[[record.Record], None] | None = None,
+        approvers: Approvers | None = None,
     ) -> None:
         """`sent_as` is the user with whose identity plans are applied, if that is not the server's own, and `caller`
         the authenticated caller as plans name it. The plans of authenticated callers are applied by those that
         `authors` yields, whose own `authors` is None. `tell` is told of each plan that has ended, and raises
-        nothing."""
+        nothing. `approvers` judges who has approved, where people are authenticated."""
         self._tell = tell if tell is not None else _record_nowhere
         self._sent_as = sent_as
         self._plans = plans
@@ -78,6 +81,7 @@ class Approvals:
         self._ledger = ledger
         self._caller = caller
         self._authors = authors
+        self._approvers = approvers
         self._left: set[str] = set()
         """The plans that this server cannot continue and has already reported."""
 
@@ -98,13 +102,16 @@ class Approvals:
     def decide(self, plan_id: str, decision: record.Decision, most_a_day: int = 0) -> record.Record:
         """Records a decision and applies it to the plan; a runbook is approved in advance at most `most_a_day` times in
         24 hours. Raises PlanError if it is invalid, and AuditError if it cannot be recorded."""
-        decided = self.get(plan_id).plan
+        found = self.get(plan_id)
+        decided = found.plan
         self._check_record(decided)
         # An approval that cannot be carried out by this server would block the plan until it expires.
         if decision.approves:
             self.check(decided)
         put_on_record = self._ledger.record_decision if self._ledger is not None else None
-        found = self._plans().decide(plan_id, decision, put_on_record, work.LEASE_S, most_a_day=most_a_day)
+        found = self._plans().decide(
+            plan_id, decision, put_on_record, work.LEASE_S, most_a_day=most_a_day, lost=self._list_lost(found)
+        )
         if found.state == "declined":
             self._tell(found)
         return found
@@ -117,13 +124,15 @@ class Approvals:
     def apply(self, plan_id: str, report: work.Report) -> record.Record:
         """Applies an approved plan, or continues one whose server died. Raises KubescriptError when that is impossible;
         the message says what was applied."""
-        planned = self.get(plan_id).plan
+        found = self.get(plan_id)
+        planned = found.plan
         self._check_record(planned)
         # Attack: another caller's request, with another token, applies it.
         if planned.author.brings_token and planned.author.person != self._person:
             raise errors.PlanError(f"plan {plan_id} is applied by the next call of its author", code="plan.author")
         with contextlib.ExitStack() as held:
             try:
+                self._check_approvers(found)
                 own = held.enter_context(self._of_author(planned))
             except errors.PlanError as error:
                 ended = self._refuse(planned, error)
@@ -143,8 +152,8 @@ class Approvals:
         return self._applier().apply(planned.id, journal, report, self._on_end)
 
     def _refuse(self, planned: plan.Plan, why: errors.PlanError) -> record.Record:
-        """Ends a plan whose author may not have it applied any more. Raises PlanError for any other reason."""
-        if why.code not in {"plan.author", "plan.expired"}:
+        """Ends a plan whose author or approver has lost the right to it. Raises PlanError for any other reason."""
+        if why.code not in {"plan.author", "plan.approver", "plan.expired"}:
             raise why
         return self._applier().refuse(planned.id, why, self._on_end)
 
@@ -165,6 +174,25 @@ class Approvals:
             return
         with self._authors(planned.author.known) as own:
             yield own
+
+    def _list_lost(self, found: record.Record) -> list[record.Decision]:
+        """Returns the approvals by people who may not approve the plan any more. Raises ConfigError."""
+        # Attack: a person who is no approver by now has approved a plan that waits for another approval.
+        return [
+            each
+            for each in found.decisions
+            if each.counts
+            and each.identity is not None
+            and self._approvers is not None
+            and not self._approvers(each.identity, found.plan)
+        ]
+
+    def _check_approvers(self, found: record.Record) -> None:
+        """Raises PlanError (plan.approver) if a plan that nobody has begun to apply lacks an approval by now. Raises
+        ConfigError."""
+        lost = self._list_lost(found) if found.state == "approved" else ()
+        for each in lost:
+            raise errors.PlanError(f"{each.approver} may not approve this plan any more", code="plan.approver")
 
     def _check_record(self, planned: plan.Plan) -> None:
         """Raises PlanError unless all that this server does with the plan goes on the record that has the plan."""

@@ -11,13 +11,14 @@ __all__ = ["find_rights", "identify", "lose_rights"]
 
 def identify(caller: user.User, settings: config.Settings) -> plan.Identity:
     """Returns how plans name this caller; `settings` are those of all callers."""
+    asked = access_rules.scopes(settings)
     return plan.Identity(
         name=caller.name,
         issuer=caller.issuer,
         subject=caller.subject,
         groups=caller.groups,
-        scopes=tuple(sorted(caller.scopes)),
-        asked=tuple(sorted(access_rules.scopes(settings))),
+        scopes=tuple(sorted(caller.scopes & asked)),
+        asked=tuple(sorted(asked)),
         acts_as=settings.acts_as,
     )
 

@@ -46,9 +46,11 @@ class Planning:
         caller: plan.Identity | None = None,
         flags: str = "",
         authors: approval.Authors | None = None,
+        approvers: approval.Approvers | None = None,
     ) -> None:
         """`accesses` has the clusters by context name; `caller` is the authenticated caller, if any; `flags` are for
-        `plan.Plan.flags`; `authors` finds who applies the plans of authenticated callers."""
+        `plan.Plan.flags`; `authors` finds who applies the plans of authenticated callers, and
+        `approvers` judges who has approved them."""
         self._settings = settings
         self._ledger = ledger
         self._lock = threading.Lock()
@@ -84,7 +86,9 @@ class Planning:
         )
         # Attack: one caller's server goes on with another one's plan, and the record says that the first one sent it.
         sent_as = "" if self._person is None else self._user
-        self.approvals = approval.Approvals(kept.store, self._applier, ledger, sent_as, caller, authors, kept.tell)
+        self.approvals = approval.Approvals(
+            kept.store, self._applier, ledger, sent_as, caller, authors, kept.tell, approvers
+        )
 
     def store(self) -> store.Store:
         """Returns the store, which is opened when it is first used. Raises PlanError."""

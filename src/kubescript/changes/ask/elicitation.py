@@ -20,7 +20,7 @@ from mcp.shared.exceptions import MCPError
 
 from kubescript import errors, types
 from kubescript.auth import user
-from kubescript.changes import approval
+from kubescript.changes import approval, plan
 from kubescript.changes.ask import (
     ends,
     form,
@@ -67,6 +67,8 @@ class Asker:
     """The flags with which a command finds this server's plans."""
     caller: user.User | None = None
     """The authenticated caller, if any."""
+    identity: plan.Identity | None = None
+    """The caller, as plans name it."""
     label: str = ""
     """The caller's name in approvals."""
     brings_token: bool = False
@@ -113,10 +115,6 @@ class Asker:
     @property
     def _person(self) -> str:
         return self.caller.person if self.caller is not None else ""
-
-    @property
-    def _account(self) -> str:
-        return self.caller.account if self.caller is not None else ""
 
     @property
     def _principal(self) -> str:
@@ -254,7 +252,7 @@ class Asker:
             hash=planned.hash,
             reason=given.reason,
             overrides=given.overrides,
-            account=self._account,
+            identity=self.identity,
             at=time.time(),
         )
         try:
@@ -275,7 +273,7 @@ class Asker:
             channel="argument",
             approves=True,
             hash=matter.found.plan.hash,
-            account=self._account,
+            identity=self.identity,
             at=time.time(),
         )
         return await self._ends.carry_out(matter, decision)

@@ -11,6 +11,7 @@ from urllib import parse
 from starlette.requests import Request
 
 from kubescript import errors
+from kubescript.changes import plan
 from kubescript.changes.store import record
 from kubescript.changes.view import model, view
 from kubescript.output import sanitizing
@@ -86,10 +87,10 @@ def is_from(request: Request, origin: str) -> bool:
 
 
 def decide(
-    store: Store, entry: record.Record, form: Form, approver: str, account: str = ""
+    store: Store, entry: record.Record, form: Form, approver: str, identity: plan.Identity | None = None
 ) -> record.Record | Left | None:
     """Applies the decision in a form to the plan that was shown; returns the plan, or the decision if it does not
-    count, or None if the form has none. `approver` and `account` are those of `record.Decision`. Raises PlanError."""
+    count, or None if the form has none. `approver` and `identity` are those of `record.Decision`. Raises PlanError."""
     answer = form.get("decision")
     if answer not in {"approve", "decline"}:
         return None
@@ -111,7 +112,7 @@ def decide(
         hash=form.get("hash"),
         reason=reason,
         overrides=tuple(overrides),
-        account=account,
+        identity=identity,
         at=time.time(),
     )
     try:

@@ -9,10 +9,10 @@ from collections.abc import Iterator
 
 from kubescript import config, errors
 from kubescript.auth import access_rules, user
-from kubescript.changes import plan
+from kubescript.changes import authors, plan
 from kubescript.changes.rules import writes
 
-__all__ = ["check", "is_own", "may_decide", "may_see"]
+__all__ = ["check", "is_own", "may_decide", "may_see", "may_still_decide"]
 
 
 def check(settings: config.Settings, person: user.User) -> None:
@@ -31,6 +31,15 @@ def may_decide(settings: config.Settings, person: user.User, planned: plan.Plan)
     if is_own(person, planned):
         return _may_plan(settings, person, planned.context)
     return _covers(settings, person, planned)
+
+
+def may_still_decide(settings: config.Settings, known: plan.Identity, planned: plan.Plan) -> bool:
+    """Says whether a person who was authenticated earlier may decide on a plan by now. Raises ConfigError."""
+    try:
+        person, _ = authors.find_rights(known, settings)
+    except errors.PlanError:
+        return False
+    return may_decide(settings, person, planned)
 
 
 def is_own(person: user.User, planned: plan.Plan) -> bool:

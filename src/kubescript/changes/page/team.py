@@ -22,6 +22,7 @@ from starlette.routing import Mount, Route
 
 from kubescript import errors
 from kubescript.auth import namesakes
+from kubescript.changes import authors
 from kubescript.changes.page import deciding, login, place, rendering, rights, serving, sessions
 from kubescript.changes.store import record
 from kubescript.changes.view import view
@@ -147,7 +148,8 @@ class _Team:
             return self._refuse_form()
         plans = self._served.plans()
         approver = namesakes.label(self._served.settings, person)
-        decided = deciding.decide(plans.approvals, entry, form, approver, person.account)
+        identity = authors.identify(person, self._served.settings)
+        decided = deciding.decide(plans.approvals, entry, form, approver, identity)
         if decided is None:
             return self._refuse_form()
         if isinstance(decided, deciding.Left):

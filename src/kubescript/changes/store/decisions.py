@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+import msgspec
+
 from kubescript import errors
 from kubescript.changes import plan
 from kubescript.changes.store import record
 
-__all__ = ["check"]
+__all__ = ["check", "lapse"]
+
+
+def lapse(found: record.Record, lost: Sequence[record.Decision]) -> record.Record:
+    """Returns a plan whose approvals among `lost` count no more."""
+    kept = (msgspec.structs.replace(each, lapsed=each.lapsed or each in lost) for each in found.decisions)
+    return msgspec.structs.replace(found, decisions=tuple(kept))
 
 
 def check(found: record.Record, decision: record.Decision) -> None:
@@ -33,7 +43,7 @@ def _check_runbook(planned: plan.Plan) -> None:
 def _check_approver(found: record.Record, decision: record.Decision) -> None:
     """Raises PlanError when this person's approval does not count."""
     approver = decision.approver
-    if any(_is_same(decision, each) for each in found.decisions):
+    if any(_is_same(decision, each) for each in found.decisions if each.counts):
         raise errors.PlanError(
             f"{approver} has approved plan {found.plan.id} already; it needs another person's approval",
             code="plan.approver",

@@ -33,8 +33,20 @@ class Decision(msgspec.Struct, frozen=True):
     """The ids of the rules whose critical findings the person overrides."""
     at: float = 0.0
     """When the person answered, in seconds since the epoch."""
-    account: str = ""
-    """The person's account, which keeps its digest under another name; empty if unknown. See `user.User.account`."""
+    identity: plan.Identity | None = None
+    """The person, if authenticated."""
+    lapsed: bool = False
+    """Whether the person had lost the right to approve the plan before the last approval was given."""
+
+    @property
+    def counts(self) -> bool:
+        """Whether it is an approval that still counts."""
+        return self.approves and not self.lapsed
+
+    @property
+    def account(self) -> str:
+        """A string that identifies the person under any name; empty if that is unknown. See `user.User.account`."""
+        return self.identity.caller.account if self.identity is not None else ""
 
 
 class Application(msgspec.Struct, frozen=True):

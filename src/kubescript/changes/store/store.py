@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Generator, Iterable, Sequence
 from typing import Any, Final, Literal
 
 import msgspec
@@ -160,11 +160,12 @@ class Store:
         lease_s: float | None = None,
         *,
         most_a_day: int = 0,
+        lost: Sequence[record.Decision] = (),
     ) -> record.Record:
         """Keeps one person's answer; a decline ends the plan, and its last approval makes it `approved`.
         `put_on_record` is called for an answer that counts, before it takes effect; what it raises stops that. If
         nobody has begun to apply the approved plan after `lease_s` seconds, it is unfinished; without, it never is. A
-        runbook is approved in advance at most `most_a_day` times in 24 hours.
+        runbook is approved in advance at most `most_a_day` times in 24 hours. The approvals in `lost` count no more.
 
         Raises PlanError: plan.unknown, .expired, .decided, .changed, .approver, .override, .runbook, .store.
         """
@@ -173,7 +174,8 @@ class Store:
         is_pending = and_(_STATE == "pending", _PLANS.c.expires > now)
         with self._database.writing() as connection:
             # This writes a column to itself: the UPDATE locks the plan, so that no other answer comes in between.
-            found = self._lock_plan(connection, plan_id, is_pending, id=_PLANS.c.id)
+            locked = self._lock_plan(connection, plan_id, is_pending, id=_PLANS.c.id)
+            found = decisions.lapse(locked, lost)
             # If two answers arrive at the same time, the second one is judged with the first one taken into account.
             decisions.check(found, decision)
             if decision.channel == "runbook":
@@ -184,7 +186,7 @@ class Store:
             if not decision.approves:
                 state = "declined"
                 values["ended"] = now
-            elif len(given) >= found.plan.approvals:
+            elif sum(each.counts for each in given) >= found.plan.approvals:
                 state = "approved"
                 values["lease_until"] = now + lease_s if lease_s is not None else 0.0
             decided = msgspec.structs.replace(found, state=state, decisions=given)
@@ -205,7 +207,7 @@ class Store:
         with self._database.writing() as connection:
             found = self._lock_plan(connection, plan_id, is_free, **claimed)
             # Attack: the state column is set to `approved` in the store. The answers themselves must approve this plan.
-            approvals = [each for each in found.decisions if each.approves and each.hash == found.plan.hash]
+            approvals = [each for each in found.decisions if each.counts and each.hash == found.plan.hash]
             if len(approvals) < found.plan.approvals:
                 raise self._describe_change(plan_id)
         return found

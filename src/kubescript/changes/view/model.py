@@ -128,7 +128,8 @@ class Change:
 class Opinion:
     """One person's decision."""
 
-    approves: bool
+    verdict: str
+    """`approved`, `declined`, or `no longer approved`, since the person has lost the right."""
     approver: Shown
     channel: str
     at: str

@@ -138,9 +138,8 @@ def _row(row: model.Row) -> Iterator[str]:
 
 def _opinion(opinion: model.Opinion) -> str:
     """Returns one decision as a line."""
-    verdict = "approved" if opinion.approves else "declined"
     approver = add_remarks(opinion.approver)
-    line = f"{verdict} by {approver} ({opinion.channel}) at {opinion.at}"
+    line = f"{opinion.verdict} by {approver} ({opinion.channel}) at {opinion.at}"
     overrides = ", ".join(rule.text for rule in opinion.overrides)
     if overrides:
         line += f"; overrides {overrides}"

@@ -227,10 +227,16 @@ def _turns(steps: Iterable[plan.Step]) -> Iterator[str]:
 
 def _opinion(decision: record.Decision) -> model.Opinion:
     return model.Opinion(
-        approves=decision.approves,
+        verdict=_verdict(decision),
         approver=characters.show(decision.approver),
         channel=decision.channel,
         at=moment(decision.at),
         reason=characters.show(decision.reason),
         overrides=tuple(map(characters.show, decision.overrides)),
     )
+
+
+def _verdict(decision: record.Decision) -> str:
+    if not decision.approves:
+        return "declined"
+    return "approved" if decision.counts else "no longer approved"

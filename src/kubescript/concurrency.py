@@ -45,7 +45,7 @@ class Concurrency:
         self, places: int, queue: int, *, shared: bool = False, what: str = "scripts", setting: str = _SETTING
     ) -> None:
         """`queue` is how many scripts of one caller may wait; `shared` means that there are several callers. `what`
-        names the scripts, and `setting` the setting with their number, in messages."""
+        names the scripts, and `setting` the setting with their number, if there is one, in messages."""
         self._places = places
         self._queue = queue
         self._shared = shared
@@ -113,9 +113,10 @@ class Concurrency:
         if own < self._queue and has_share:
             return
         running = self._running[caller]
+        settings = f"raise {self._setting} or sandbox.max_queue, or " if self._setting else ""
         raise errors.Busy(
             f"{running} of your {self._what} are running and {own} wait; try again in a few seconds",
-            remedy=f"raise {self._setting} or sandbox.max_queue, or run more replicas",
+            remedy=f"{settings}run more replicas",
         )
 
     def _may_run(self, caller: str) -> bool:

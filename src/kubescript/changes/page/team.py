@@ -12,7 +12,6 @@ import logging
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
-import anyio
 import anyio.to_thread
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
@@ -20,7 +19,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Mount, Route
 
-from kubescript import errors
+from kubescript import concurrency, errors
 from kubescript.auth import namesakes
 from kubescript.changes import authors
 from kubescript.changes.page import deciding, login, place, rendering, rights, serving, sessions
@@ -38,8 +37,12 @@ log = logging.getLogger(__name__)
 
 _PER_AUTHOR: Final = 20
 """How many waiting plans of one author the overview lists."""
-# Attack: one person's requests occupy all of the 40 threads that a process has by default.
-_THREADS: Final = anyio.CapacityLimiter(8)
+# Attack: one person has a long page made on many connections at once. A place is a thread, which computes nearly all of
+# the time. By the rule of `concurrency`, each person has at most one of two, and people take turns.
+_PLACES: Final = 2
+"""How many requests are worked on at the same time."""
+_QUEUE: Final = 8
+"""How many requests of one person may wait for a place."""
 _STATUS: Final = {"auth.access": 403, "auth.scope": 403, "busy.rate": 429, "plan.policy": 404}
 """HTTP statuses by the error's code; for all others the page is unavailable."""
 _UNKNOWN: Final = "There is no such plan, or it is none of yours and not yours to approve."
@@ -85,23 +88,24 @@ class _Team:
         self._served = served
         self._entrance = entrance
         self._pages = pages
+        self._places = concurrency.Concurrency(_PLACES, _QUEUE, shared=True, what="requests to the page", setting="")
 
     async def history(self, request: Request) -> Response:
         """Returns the page of a person's own plans, and of those that wait for the person."""
         session, person = await self._entrance.admit(request)
-        return await self._in_thread(lambda: self._history(session, person))
+        return await self._work(person, lambda: self._history(session, person))
 
     async def plan(self, request: Request) -> Response:
         """Returns one plan's page."""
         session, person = await self._entrance.admit(request)
         plan_id = request.path_params["id"]
-        return await self._in_thread(lambda: self._plan(request, session, person, self._find(person, plan_id)))
+        return await self._work(person, lambda: self._plan(request, session, person, self._find(person, plan_id)))
 
     async def decide(self, request: Request) -> Response:
         """Handles a person's decision."""
         session, person = await self._entrance.admit(request)
         form = await deciding.read_form(request)
-        return await self._in_thread(lambda: self._decide(request, session, person, form))
+        return await self._work(person, lambda: self._decide(request, session, person, form))
 
     def failed(self, request: Request, error: Exception) -> Response:
         """Returns the page for a request that has failed."""
@@ -187,6 +191,7 @@ class _Team:
         """Returns the token of a form about a plan: it is valid for this session, this plan and the hash shown."""
         return sessions.sign(session, "plan", plan_id, plan_hash)
 
-    @staticmethod
-    async def _in_thread(work: Callable[[], Response]) -> Response:
-        return await anyio.to_thread.run_sync(work, limiter=_THREADS)
+    async def _work(self, person: user.User, work: Callable[[], Response]) -> Response:
+        """Works in a thread when it is the person's turn. Raises Busy if too many of the person's requests wait."""
+        async with self._places.place(person.person):
+            return await anyio.to_thread.run_sync(work)

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
+import http.client
+import socket
+from collections.abc import Iterator
 from concurrent import futures
-from typing import Any, Final
+from typing import Any, Final, Self
 
 import httpx2
 import pytest
@@ -20,7 +24,14 @@ data = {{f"k{{i}}": "\N{GRINNING FACE}" for i in range(6000)}}
 k8s.coreV1().create_namespaced_config_map({SHOP!r}, {{"metadata": {{"name": "long"}}, "data": data}})
 "tried"
 """
-"""A script whose plan is a page of some MiB, which takes hundreds of milliseconds to make."""
+"""A script whose plan has a page that takes hundreds of milliseconds to make."""
+LARGE: Final = f"""
+for n in range(8):
+    made = {{"metadata": {{"name": f"large-{{n}}"}}, "data": {{"key": "x" * 500_000}}}}
+    k8s.coreV1().create_namespaced_config_map({SHOP!r}, made)
+"tried"
+"""
+"""A script whose plan has a page of 4 MB, which takes tens of milliseconds to make."""
 
 
 @pytest.fixture(scope="module")
@@ -29,25 +40,81 @@ def known(run_folder: Any, run_process: int, tmp_path_factory: pytest.TempPathFa
     return callers.Callers(scratch.kubeconfig, tmp_path_factory.mktemp("load"))
 
 
+@pytest.fixture(scope="module")
+def team(known: callers.Callers) -> Iterator[Team]:
+    """A server that keeps at most 32 MiB of unread answers for each person."""
+    tables = f'[plans]\nstore = "{known.folder}/plans/plans.db"\n[http]\nmax_sessions = 4\n'
+    with known.serving('writes = "plan"\n', known.tokens(), tables) as port:
+        yield Team(f"http://127.0.0.1:{port}", known.secrets)
+
+
+@pytest.fixture(scope="module")
+def long(team: Team) -> str:
+    """A plan of Eve's."""
+    return team.plan("eve", LONG)
+
+
 def ask(person: Person, plan: str) -> int:
     """The status of a plan's page, which is not looked at."""
-    cookies = "; ".join(f"{name}={value}" for name, value in person.cookies.items())
-    url = f"{person.team.url}{PLANS}/{plan}"
-    return httpx2.get(url, headers={"Cookie": cookies}, timeout=60, trust_env=False).status_code
+    headers = {"Cookie": cookies(person)}
+    return httpx2.get(f"{person.team.url}{PLANS}/{plan}", headers=headers, timeout=60, trust_env=False).status_code
 
 
-def test_a_person_with_many_requests_for_a_long_page_holds_up_nobody(known: callers.Callers) -> None:
+def cookies(person: Person) -> str:
+    """What a person's browser sends."""
+    return "; ".join(f"{name}={value}" for name, value in person.cookies.items())
+
+
+def test_a_person_with_many_requests_for_a_long_page_holds_up_nobody(team: Team, long: str) -> None:
     """Attack: a caller makes a long plan, and asks for its page on many connections. A few of them wait, one behind the
     other, the rest are refused, and another person's turn comes before theirs."""
-    store = f'[plans]\nstore = "{known.folder}/plans/plans.db"\n'
-    with known.serving('writes = "plan"\n', known.tokens(), store) as port:
-        team = Team(f"http://127.0.0.1:{port}", known.secrets)
-        made, own = team.plan("eve", LONG), team.plan("bob", make(SHOP, "beside-load"))
-        eve, bob = team.person("eve"), team.person("bob")
-        with futures.ThreadPoolExecutor(20) as pool:
-            asked = [pool.submit(ask, eve, made) for _ in range(20)]
-            futures.wait(asked, return_when=futures.FIRST_COMPLETED)
-            assert bob.decide(own, "decline").status == 303
-            assert sum(not each.done() for each in asked) >= 5
-            assert sorted(each.result() for each in asked) == [200] * 9 + [503] * 11
-        assert ask(eve, made) == 200
+    own = team.plan("bob", make(SHOP, "beside-load"))
+    eve, bob = team.person("eve"), team.person("bob")
+    with futures.ThreadPoolExecutor(20) as pool:
+        asked = [pool.submit(ask, eve, long) for _ in range(20)]
+        futures.wait(asked, return_when=futures.FIRST_COMPLETED)
+        assert bob.decide(own, "decline").status == 303
+        assert sum(not each.done() for each in asked) >= 5
+        assert sorted(each.result() for each in asked) == [200] * 9 + [503] * 11
+    assert ask(eve, long) == 200
+
+
+def test_answers_that_a_person_does_not_read_are_bounded(team: Team) -> None:
+    """Attack: a caller asks for a large page on one connection after another, and reads none. Those that have waited longest
+    are ended, and no other person's."""
+    eve, bob = team.person("eve"), team.person("bob")
+    made, others = team.plan("eve", LARGE), team.plan("bob", LARGE)
+    with contextlib.ExitStack() as opened:
+        theirs = opened.enter_context(Unread(bob, others))
+        own = [opened.enter_context(Unread(eve, made)) for _ in range(12)]
+        assert [each.is_whole() for each in (theirs, own[-1], own[0])] == [True, True, False]
+    assert ask(eve, made) == 200
+
+
+class Unread:
+    """A connection on which an answer has begun to arrive, and is not read."""
+
+    def __init__(self, person: Person, plan: str) -> None:
+        self._socket = socket.socket()
+        # Otherwise the kernel would take the whole answer.
+        self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        self._socket.settimeout(60)
+        self._socket.connect(("127.0.0.1", person.team.port))
+        head = (f"GET {PLANS}/{plan} HTTP/1.1", f"Host: 127.0.0.1:{person.team.port}", f"Cookie: {cookies(person)}")
+        self._socket.sendall("\r\n".join((*head, "", "")).encode())
+        self._socket.recv(1, socket.MSG_PEEK)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._socket.close()
+
+    def is_whole(self) -> bool:
+        """Reads the answer; says whether all of it has come."""
+        answer = http.client.HTTPResponse(self._socket)
+        with contextlib.suppress(ConnectionError, http.client.IncompleteRead):
+            answer.begin()
+            answer.read()
+            return answer.status == 200
+        return False

@@ -18,9 +18,9 @@ from starlette.types import Message, Receive, Scope, Send
 
 from kubescript import config, errors
 from kubescript.transports import (
+    answers,
     backend,
     endpoints,
-    http_connections,
     retained,
     seats,
     status,
@@ -63,7 +63,7 @@ class _Seated:
         if self._route and not self._seats.offers(self._route):
             await _not_served(scope, receive, send)
             return
-        answer = _Answer(send, scope[keys.CONNECTION])
+        answer = answers.Answer(send, scope[keys.CONNECTION], _COPIES)
         try:
             async with self._seats.take(scope, self._route) as seat:
                 seat.share.count(scope.get(keys.LENGTH, 0))
@@ -78,35 +78,6 @@ class _Seated:
                 return
             refusal = _write_refusal(error)
             await refusal(scope, receive, send)
-
-
-class _Answer:
-    """An answer to a client, which may be cut off."""
-
-    def __init__(self, send: Send, connection: http_connections.Connection) -> None:
-        self._send = send
-        self._connection = connection
-        self.has_begun = False
-        self.budget: retained.Budget | None = None
-        self._is_whole = False
-
-    async def send(self, message: Message) -> None:
-        """Sends a part."""
-        self.has_begun = True
-        self._is_whole = message["type"] == "http.response.body" and not message.get("more_body", False)
-        if self.budget is None:
-            await self._send(message)
-            return
-        # Attack: clients do not read their answers. The answer that has waited longest for its client makes room for
-        # others.
-        self._connection.count(self.budget, _COPIES * len(message.get("body", b"")))
-        await self._send(message)
-        await self._connection.drain(self.budget)
-
-    async def end(self) -> None:
-        """Ends the answer."""
-        if not self._is_whole:
-            await self._send({"type": "http.response.body", "body": b"", "more_body": False})
 
 
 def _write_refusal(error: errors.KubescriptError) -> Response:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-__all__ = ["CERTIFICATE", "CONNECTION", "CREDENTIAL", "LENGTH", "PART", "SESSION", "WEIGHT"]
+__all__ = ["ANSWER", "CERTIFICATE", "CONNECTION", "CREDENTIAL", "LENGTH", "PART", "SESSION", "WEIGHT"]
 
 CREDENTIAL: Final = "kubescript.credential"
 """The caller's `user.Credential`; missing if none is needed."""
@@ -20,3 +20,5 @@ WEIGHT: Final = "kubescript.weight"
 """How many bytes the request's body takes once decoded."""
 PART: Final = "kubescript.part"
 """The request's part of its caller's budget, as `retained.Part`."""
+ANSWER: Final = "kubescript.answer"
+"""The answer to a person's request for a page, as `answers.Answer`."""

@@ -22,7 +22,7 @@ from starlette.responses import RedirectResponse, Response
 
 from kubescript import errors
 from kubescript.auth import namesakes
-from kubescript.changes.page import deciding, place, rates, rendering, rights, sessions
+from kubescript.changes.page import deciding, place, rates, rendering, rights, sessions, unread
 from kubescript.changes.view import characters
 from kubescript.transports import scope_keys
 
@@ -71,6 +71,7 @@ class Entrance:
         self._pages = pages
         self._place = place.Place(served.settings)
         self._failed = rates.Rate(_MOST_FAILED, "too many log-ins have failed here, or are under way; wait a minute")
+        self._unread = unread.Budgets(served.settings.http)
         most = served.settings.http.requests_per_minute
         self._requests = rates.Rate(most, f"you have sent {most} requests within a minute; wait a little")
 
@@ -87,8 +88,9 @@ class Entrance:
                 raise
             await _in_thread(self._sessions.end, session.name)
             raise Refused(self._send_to_login(request)) from None
-        # From now on the bytes of the request count as this person's.
+        # From now on the bytes of the request and of its answer count as this person's.
         request.scope[scope_keys.CONNECTION].owner = person.person
+        request.scope[scope_keys.ANSWER].budget = self._unread.find(person.person)
         rights.check(self._served.settings, person)
         # Attack: one person has all plans read again and again.
         self._requests.take(person.person)

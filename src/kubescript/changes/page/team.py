@@ -22,10 +22,10 @@ from starlette.routing import Mount, Route
 from kubescript import concurrency, errors
 from kubescript.auth import namesakes
 from kubescript.changes import authors
-from kubescript.changes.page import deciding, login, place, rendering, rights, serving, sessions
+from kubescript.changes.page import deciding, login, place, rendering, rights, serving, sessions, unread
 from kubescript.changes.store import record
 from kubescript.changes.view import view
-from kubescript.transports import endpoints
+from kubescript.transports import endpoints, retained
 
 if TYPE_CHECKING:
     from kubescript.auth import authenticator, user
@@ -68,7 +68,7 @@ def app(served: host.Host, verifier: authenticator.Authenticator) -> Starlette:
     ]
     made = Starlette(
         routes=[Route(endpoints.PAGE, team.history), Mount(endpoints.PAGE, routes=routes)],
-        middleware=[Middleware(serving.Headers)],
+        middleware=[Middleware(unread.Answers), Middleware(serving.Headers)],
         exception_handlers={
             login.Refused: login.answer_refusal,
             errors.AuthError: team.failed,
@@ -88,6 +88,7 @@ class _Team:
         self._served = served
         self._entrance = entrance
         self._pages = pages
+        self._longest = retained.most(served.settings.http)
         self._places = concurrency.Concurrency(_PLACES, _QUEUE, shared=True, what="requests to the page", setting="")
 
     async def history(self, request: Request) -> Response:
@@ -177,7 +178,7 @@ class _Team:
         token = ""
         if rights.may_decide(self._served.settings, person, entry.plan):
             token = self._token(session, entry.plan.id, entry.plan.hash)
-        return self._pages.show(
+        shown = self._pages.show(
             request,
             entry,
             token,
@@ -185,6 +186,10 @@ class _Team:
             left=left,
             **self._entrance.greet(session, person),
         )
+        if len(shown.body) > self._longest:
+            text = f"Its page has {len(shown.body) >> 20} MiB. Decide with `kubescript approve {entry.plan.id}`."
+            return self._pages.tell(503, "This plan is too long for a page", text)
+        return shown
 
     @staticmethod
     def _token(session: sessions.Session, plan_id: str, plan_hash: str) -> str:

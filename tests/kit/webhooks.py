@@ -20,6 +20,8 @@ class Webhook:
     url: str = ""
     statuses: list[int] = field(default_factory=list)
     """Its next answers; afterwards 200."""
+    answers: threading.Event = field(default_factory=threading.Event)
+    """Set while it answers what it gets."""
     sent: list[tuple[dict[str, str], bytes]] = field(default_factory=list)
 
     @property
@@ -32,11 +34,13 @@ class Webhook:
 def opened() -> Iterator[Webhook]:
     """A webhook that listens."""
     found = Webhook()
+    found.answers.set()
 
     class Handler(http.server.BaseHTTPRequestHandler):
         def do_POST(self) -> None:
             body = self.rfile.read(int(self.headers["Content-Length"]))
             found.sent.append((dict(self.headers.items()), body))
+            found.answers.wait()
             self.send_response(found.statuses.pop(0) if found.statuses else 200)
             self.send_header("Content-Length", "0")
             self.end_headers()
@@ -48,4 +52,5 @@ def opened() -> Iterator[Webhook]:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         found.url = f"http://127.0.0.1:{server.server_port}/services/secret-of-the-url"
         yield found
+        found.answers.set()
         server.shutdown()

@@ -10,17 +10,17 @@ import collections
 import hmac
 import json
 import logging
-import queue
 import re
 import threading
 import time
 from pathlib import Path
 from typing import Any, Final
 
+import anyio
 import httpx2
 
 from kubescript import config, errors
-from kubescript.changes import plan
+from kubescript.changes import outbox, plan
 from kubescript.changes.store import record
 from kubescript.output import sanitizing
 
@@ -32,11 +32,10 @@ SIGNATURE: Final = "X-Kubescript-Signature"
 """The header with `v1=` and the HMAC-SHA256, in hexadecimal, of `v1:`, the time, `:` and the body."""
 TIMESTAMP: Final = "X-Kubescript-Timestamp"
 """The header with the time of the notice in seconds since the epoch."""
-_MOST_WAITING: Final = 100
-"""How many notices may wait; later ones are dropped."""
 _PAUSES_S: Final = (1.0, 10.0)
 """The pauses before the second and the third try."""
 _TIMEOUT_S: Final = 10.0
+"""Seconds for a whole request."""
 _CLOSE_S: Final = 3.0
 """How many seconds a server that ends waits for notices."""
 _MOST_LINES: Final = 20
@@ -60,7 +59,7 @@ class Notifier:
         if not _is_url(self._url):
             raise errors.ConfigError(f"{settings.url_file} (plans.notify.url_file) has no URL")
         self._secret = _read(settings.secret_file) if settings.secret_file is not None else ""
-        self._queue: queue.Queue[bytes | None] = queue.Queue(_MOST_WAITING)
+        self._outbox = outbox.Outbox()
         self._closing = threading.Event()
         self._thread = threading.Thread(target=self._run, name="kubescript-notices", daemon=True)
         self._thread.start()
@@ -71,38 +70,32 @@ class Notifier:
         if found.state != "pending" and found.state not in _ENDED:
             return
         document = compose(found, self._format, link)
-        try:
-            self._queue.put_nowait(json.dumps(document).encode())
-        except queue.Full:
+        author = found.plan.author
+        notice = outbox.Notice(found.plan.id, json.dumps(document).encode())
+        dropped = self._outbox.put(author.person or author.user, notice)
+        if dropped is not None:
             log.warning(
-                "plan %s: no notice is sent, since too many wait", found.plan.id, extra={"event": "plans.notice"}
+                "plan %s: no notice is sent, since too many wait", dropped.plan, extra={"event": "plans.notice"}
             )
 
     def close(self) -> None:
         """Sends what waits, as far as that takes three seconds."""
         self._closing.set()
-        try:
-            self._queue.put_nowait(None)
-        except queue.Full:
-            return
+        self._outbox.close()
         self._thread.join(_CLOSE_S)
 
     def _run(self) -> None:
-        with httpx2.Client(timeout=_TIMEOUT_S, follow_redirects=False) as client:
-            while True:
-                body = self._queue.get()
-                if body is None:
-                    return
-                self._send(client, body)
+        while (notice := self._outbox.take()) is not None:
+            self._send(notice.body)
 
-    def _send(self, client: httpx2.Client, body: bytes) -> None:
+    def _send(self, body: bytes) -> None:
         """Sends a notice, at the third try if need be."""
         why = ""
         for pause_s in (0.0, *_PAUSES_S):
             if self._closing.wait(pause_s) and why:
                 break
             try:
-                status = client.post(self._url, content=body, headers=self._headers(body)).status_code
+                status = anyio.run(self._post, body)
             except Exception as error:  # whatever it is, the next notice must be sent
                 why = type(error).__name__
                 continue
@@ -111,6 +104,17 @@ class Notifier:
             why = f"status {status}"
         # The URL is a secret.
         log.warning("a notice about a plan was not delivered: %s", why, extra={"event": "plans.notice"})
+
+    async def _post(self, body: bytes) -> int:
+        """Returns the status of the webhook's answer. Raises TimeoutError, HTTPError."""
+        headers = self._headers(body)
+        with anyio.fail_after(_TIMEOUT_S):
+            async with (
+                httpx2.AsyncClient(timeout=_TIMEOUT_S, follow_redirects=False) as client,
+                client.stream("POST", self._url, content=body, headers=headers) as answer,
+            ):
+                # Attack: the answer's body has no end. It is never read.
+                return answer.status_code
 
     def _headers(self, body: bytes) -> dict[str, str]:
         headers = {"Content-Type": "application/json"}

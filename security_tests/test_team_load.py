@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import http.client
 import socket
+import threading
 from collections.abc import Iterator
 from concurrent import futures
 from typing import Any, Final, Self
@@ -12,7 +13,8 @@ from typing import Any, Final, Self
 import httpx2
 import pytest
 
-from tests.kit import callers
+from kubescript.changes import turns
+from tests.kit import callers, patience
 from tests.kit.controlplane import shared
 from tests.kit.team_page import PLANS, Person, Team, make
 
@@ -118,3 +120,29 @@ class Unread:
             answer.read()
             return answer.status == 200
         return False
+
+
+def test_one_authors_approved_plans_leave_room_for_others() -> None:
+    """Attack: an author approves a hundred own plans on the page, for a cluster that does not answer. Four of them have a
+    thread; another author's plan is applied meanwhile, and in the end each once, also after one whose application fails."""
+    answers, applied, begun = threading.Event(), [], []
+
+    def apply(plan: str) -> None:
+        begun.append(plan)
+        if plan != "urgent":
+            answers.wait()
+        applied.append(plan)
+        if plan == "eve-0":
+            raise RuntimeError
+
+    own = turns.Turns(apply)
+    for number in range(100):
+        own.add("eve", f"eve-{number}")
+    own.add("bob", "urgent")
+    patience.until(lambda: applied == ["urgent"])
+    assert sorted(begun) == ["eve-0", "eve-1", "eve-2", "eve-3", "urgent"]
+    answers.set()
+    patience.until(lambda: len(applied) == 101)
+    assert len(set(applied)) == 101
+    own.add("bob", "later")
+    patience.until(lambda: applied[-1] == "later")

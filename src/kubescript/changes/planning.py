@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kubescript import config, errors, types
 from kubescript.auth import namesakes
 from kubescript.broker import records
-from kubescript.changes import application, approval, impact, plan, planner, recovery, review, undo, writer
+from kubescript.changes import application, approval, impact, plan, planner, recovery, review, turns, undo, writer
 from kubescript.changes.rules import write_settings
 from kubescript.changes.rules.conduct import configuration
 
@@ -56,6 +57,7 @@ class Planning:
         self._lock = threading.Lock()
         self._keeper = kept
         self._page: _Page | None = None
+        self._turns = turns.Turns(self._apply)
         # The page does not distinguish callers: it is for the one person at this machine.
         self._is_known = caller is not None
         self._has_page = settings.plans.page and not self._is_known
@@ -173,19 +175,17 @@ class Planning:
             return self._page
 
     def apply_later(self, plan_id: str) -> None:
-        """Applies a plan that was approved on a page, in a separate thread."""
+        """Applies a plan that was approved on a page, in a separate thread, unless that takes its author's own call.
+        Logs why that was impossible."""
         # The browser is answered at once, and its page follows the application.
-        thread = threading.Thread(target=self._apply, args=(plan_id,), name="kubescript-plan")
-        thread.start()
+        with _logging_errors(plan_id):
+            author = self.approvals.get(plan_id).plan.author
+            if not author.brings_token:
+                self._turns.add(author.person or author.user, plan_id)
 
     def _apply(self, plan_id: str) -> None:
-        """Applies a plan unless that takes its author's own call, and logs why that was impossible."""
-        try:
-            if self.approvals.get(plan_id).plan.author.brings_token:
-                return
+        with _logging_errors(plan_id):
             self.approvals.apply(plan_id, lambda _done, _count, _text: None)
-        except errors.KubescriptError as error:
-            log.warning("plan %s: %s", plan_id, error.message, extra=error.log_fields)
 
     def close(self) -> None:
         """Closes the page. Other callers' plans continue."""
@@ -198,6 +198,15 @@ class Planning:
     def _applier(self) -> application.Applier:
         kept = self._keeper
         return application.Applier(kept.store(), self._targets, lambda: kept.is_closed, self._person)
+
+
+@contextlib.contextmanager
+def _logging_errors(plan_id: str) -> Iterator[None]:
+    """Logs an error of a plan that no caller waits for."""
+    try:
+        yield
+    except errors.KubescriptError as error:
+        log.warning("plan %s: %s", plan_id, error.message, extra=error.log_fields)
 
 
 def _author(settings: config.Settings, caller: plan.Identity | None) -> plan.Author:

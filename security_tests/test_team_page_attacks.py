@@ -181,10 +181,11 @@ def test_a_log_in_begins_a_session_of_a_new_name(team: Team) -> None:
 
 def test_the_cookie_is_for_this_page_alone(team: Team, known: callers.Callers) -> None:
     """No script reads it and no other site's request has it; where there is TLS, no other server of the domain sets
-    it, nor one whose name only looks the same after a blank that browsers do not know."""
+    it, nor one whose name only looks the same after a blank that browsers do not know. A browser's own spelling of the
+    address is the one that counts."""
     set_here = Person(team).log_in(team.secrets["bob"]).headers["set-cookie"].lower()
     assert "httponly" in set_here and "samesite=strict" in set_here and "path=/approvals;" in set_here
-    url = '[http]\nurl = "https://team.example.com/tools/mcp"\n'
+    url = '[http]\nurl = "https://Team.example.com:443/tools/mcp"\n'
     with known.serving('writes = "plan"\n', known.tokens(), url) as port:
         behind = Person(Team(f"http://127.0.0.1:{port}", known.secrets))
         origin = {"Host": "team.example.com", "Origin": "https://team.example.com"}

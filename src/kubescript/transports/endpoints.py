@@ -7,7 +7,7 @@ from typing import Final
 
 from kubescript import config
 
-__all__ = ["METADATA", "PAGE", "PATHS", "is_page", "metadata", "page_url", "resource"]
+__all__ = ["METADATA", "PAGE", "PATHS", "is_page", "metadata", "origin", "page_url", "resource"]
 
 METADATA: Final = "/.well-known/oauth-protected-resource"
 """The path where clients learn the issuer of accepted tokens (RFC 9728)."""
@@ -16,11 +16,19 @@ PAGE: Final = "/approvals"
 # Both forms are served: many clients do not follow redirects with a POST.
 PATHS: Final = {path: name for name in config.ROUTES for path in (f"/{name}/", f"/{name}")}
 """Paths of the endpoints beside /mcp, with their routes."""
+_DEFAULT_PORTS: Final = {"http": ":80", "https": ":443"}
 
 
 def is_page(path: str) -> bool:
     """Says whether a path is the page's."""
     return path == PAGE or path.startswith(f"{PAGE}/")
+
+
+def origin(url: str) -> str:
+    """Returns the origin of a URL as browsers write it: in lower case, without the scheme's own port."""
+    address = urllib.parse.urlsplit(url)
+    place = address.netloc.lower().removesuffix(_DEFAULT_PORTS.get(address.scheme, ""))
+    return f"{address.scheme}://{place}"
 
 
 def page_url(url: str) -> str:

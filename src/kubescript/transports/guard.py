@@ -16,6 +16,7 @@ from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from kubescript import config
+from kubescript.transports import endpoints
 
 __all__ = ["Guard"]
 
@@ -45,10 +46,10 @@ class Guard:
         self._anywhere = anywhere
         hosts = list(settings.hosts)
         origins = list(settings.origins)
-        url = urllib.parse.urlsplit(settings.url or "")
-        if url.netloc:
-            hosts.append(url.netloc)
-            origins.append(f"{url.scheme}://{url.netloc}")
+        if settings.url:
+            origin = endpoints.origin(settings.url)
+            hosts.append(urllib.parse.urlsplit(origin).netloc)
+            origins.append(origin)
         self._host = _pattern(_LOOPBACK, hosts, _PORT)
         self._origin = _pattern(f"(?:http|{scheme})://(?:{_LOOPBACK}){_PORT}", origins, "")
 

@@ -18,7 +18,7 @@ class Place:
     """The address of a server's page, as browsers have it."""
 
     def __init__(self, settings: config.Settings) -> None:
-        self._url = urllib.parse.urlsplit(settings.http.url or "")
+        self._origin = endpoints.origin(settings.http.url) if settings.http.url else ""
         self._scheme = "http" if settings.tls.cert_file is None else "https"
         address = urllib.parse.urlsplit(endpoints.page_url(settings.http.url or ""))
         self.base = address.path
@@ -26,8 +26,8 @@ class Place:
 
     def find_origin(self, request: Request) -> str:
         """Returns the origin of the pages."""
-        if self._url.netloc:
-            return f"{self._url.scheme}://{self._url.netloc}"
+        if self._origin:
+            return self._origin
         # `transports.guard` has checked that Host is a name of this server. uvicorn does not know of our TLS.
         return f"{self._scheme}://{request.headers['host']}"
 

@@ -325,7 +325,7 @@ EXAMPLES: dict[str, Example] = {
     "notebooks/create_secret.ipynb": Example(
         "from kubernetes import client\nclient.configuration.assert_hostname = False\nsec = client.V1Secret()\nsec.metadata = client.V1ObjectMeta(name='s')\nsec.type = 'Opaque'\nsec.data = {'u': 'eA=='}\n"
         "mounts = [client.V1VolumeMount()]\nmounts[0].mount_path = '/data'\nclient.CoreV1Api().create_namespaced_secret(namespace='default', body=sec)",
-        ("403 policy.denied_resource: create secrets in namespace default: only metadata of core/Secret is served",),
+        ("403 policy.denied_resource: create secrets in namespace default: Secrets are not written here, by the rule core/Secret",),
     ),
     "notebooks/create_service.ipynb": Example(
         "from kubernetes import client\nservice = client.V1Service()\nservice.api_version = 'v1'\nservice.kind = 'Service'\nservice.metadata = client.V1ObjectMeta(name='s')\nspec = client.V1ServiceSpec()\nspec.selector = {'app': 'x'}\n"

@@ -179,7 +179,8 @@ def _author(author: plan.Author) -> Iterator[str | characters.Shown]:
     """Yields the part of the sentence that names the author."""
     yield characters.show(client(author))
     if author.tool:
-        yield f" with {author.tool}"
+        yield " with "
+        yield characters.show(author.tool)
     if author.user:
         yield " for "
         yield characters.show(author.user)

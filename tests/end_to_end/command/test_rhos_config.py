@@ -73,7 +73,9 @@ def test_every_key_counts_or_the_log_says_why_it_does_not(
         ("mcp.example.svc:8901", "10.0.0.7"), ("https://console.example.com",),
     )  # fmt: skip
     assert settings.knows_callers and TOKEN not in settings.model_dump_json() + repr(settings)
-    ignored = [record.getMessage().split()[0].rstrip(":") for record in caplog.records]
+    # Servers of earlier tests may still log in threads of theirs.
+    own = [record for record in caplog.records if record.name == "kubescript.config.rhos"]
+    ignored = [record.getMessage().split()[0].rstrip(":") for record in own]
     assert ignored == [
         "workers", "log_format", "unicorn_log_format", "enable_dns_rebinding_protection", "allowed_hosts",
         "allowed_origins",

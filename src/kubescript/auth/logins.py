@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import hmac
 import time
 import urllib.parse
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from kubescript import config, errors
-from kubescript.auth import claims, jwts, provider, user
+from kubescript.auth import claims, codes, jwts, provider, user
 
 __all__ = ["Logins"]
 
@@ -63,7 +62,7 @@ class Logins:
         """Returns the code in an answer to this log-in; `answer` has the parameters with which the browser has come
         back. Asks nobody."""
         # Attack: a page of another site finishes its own owner's log-in in this browser.
-        if not secret or not _is_equal(answer.get("state", ""), _derive(secret, "state")):
+        if not secret or not codes.is_equal(answer.get("state", ""), _derive(secret, "state")):
             raise errors.AuthError(_NOT_OURS)
         # Attack: the answer is another provider's (RFC 9207).
         if answer.get("iss", self._verifier.issuer) != self._verifier.issuer:
@@ -109,26 +108,23 @@ class Logins:
             self._verifier.fetch_keys()
         told = self._verifier.read(token, (self._login.client_id,))
         # Attack: an ID token of another log-in, or for another client of the same provider, is passed off as this one.
-        if not _is_equal(told.get("nonce"), nonce) or not self._is_for_us(told):
+        if not codes.is_equal(told.get("nonce"), nonce) or not self._is_for_us(told):
             raise errors.AuthError(_NOT_OURS)
         return told
 
     def _is_for_us(self, told: Mapping[str, Any]) -> bool:
+        """Says whether a token was made for this client, and not for another one that shares its audience."""
+        own = self._login.client_id
         audience: str | Sequence[str] = told["aud"]
         is_shared = not isinstance(audience, str) and len(audience) > 1
-        default = None if is_shared else self._login.client_id
-        return bool(told.get("azp", default) == self._login.client_id)
+        if is_shared or "azp" in told:
+            return bool(told.get("azp") == own)
+        return True
 
 
 def _derive(secret: str, name: str) -> str:
-    """Returns a text of 256 bits that only the secret's owner can make."""
-    return _encode(hmac.digest(secret.encode("utf-8", "replace"), name.encode(), "sha256"))
+    return _encode(codes.derive(secret, name))
 
 
 def _encode(data: bytes) -> str:
     return base64.urlsafe_b64encode(data).rstrip(b"=").decode()
-
-
-def _is_equal(given: object, expected: str) -> bool:
-    """Compares a value from outside with the valid one, in constant time."""
-    return isinstance(given, str) and hmac.compare_digest(given.encode("utf-8", "replace"), expected.encode())

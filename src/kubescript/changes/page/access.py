@@ -7,14 +7,13 @@ server runs. Everything is kept in memory, so nothing that is copied from a disk
 from __future__ import annotations
 
 import dataclasses
-import hashlib
-import hmac
 import secrets
 import threading
 import time
 from typing import Final
 
 from kubescript import errors
+from kubescript.auth import codes
 
 __all__ = ["SECRET_BYTES", "Access", "Link", "path"]
 
@@ -71,7 +70,7 @@ class Access:
         nonce, _, rest = key.partition(".")
         until, _, code = rest.partition(".")
         expected = _code(self.secret, "key", plan_id, nonce, until)
-        if not _is_equal(code, expected):
+        if not codes.is_equal(code, expected):
             raise errors.PlanError("This link is not one that this server has made.", code="plan.link")
         with self._lock:
             if nonce in self._spent:
@@ -83,7 +82,7 @@ class Access:
             if lasting is None:
                 session = secrets.token_urlsafe(SECRET_BYTES)
                 lasting = _Session(time.time() + _SESSION_S)
-                self._sessions[_digest(session)] = lasting
+                self._sessions[codes.digest(session)] = lasting
             lasting.plans.add(plan_id)
         return session
 
@@ -107,12 +106,10 @@ class Access:
     def fits(self, token: str, session: str, plan_id: str, plan_hash: str) -> bool:
         """Says whether a form's token is valid."""
         expected = self.token(session, plan_id, plan_hash)
-        return _is_equal(token, expected)
+        return codes.is_equal(token, expected)
 
     def _lasting(self, session: str) -> _Session | None:
-        # A session is looked up by its digest: how long it takes to compare two digests reveals nothing about the
-        # session.
-        digest = _digest(session)
+        digest = codes.digest(session)
         found = self._sessions.get(digest)
         if found is None:
             return None
@@ -131,17 +128,4 @@ def path(secret: bytes) -> str:
 
 def _code(secret: bytes, *parts: str) -> str:
     """Returns a code that only the secret's owner can make."""
-    # Parts that kubescript makes contain no NUL, and a part of a request that contains one matches no code.
-    text = "\0".join(parts)
-    code = hmac.new(secret, text.encode("utf-8", "replace"), hashlib.sha256)
-    return code.hexdigest()[:_DIGITS]
-
-
-def _is_equal(given: str, expected: str) -> bool:
-    """Compares a code from a request with the valid one, in constant time."""
-    # The codes are compared as bytes, because `compare_digest` accepts only strings of ASCII characters.
-    return hmac.compare_digest(given.encode("utf-8", "replace"), expected.encode())
-
-
-def _digest(text: str) -> str:
-    return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
+    return codes.derive(secret, *parts).hex()[:_DIGITS]

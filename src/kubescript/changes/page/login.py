@@ -7,7 +7,6 @@ session in its cookie; a typed token and a certificate are verified again each t
 from __future__ import annotations
 
 import contextlib
-import hmac
 import logging
 import re
 import secrets
@@ -21,7 +20,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from kubescript import errors
-from kubescript.auth import namesakes
+from kubescript.auth import codes, namesakes
 from kubescript.changes.page import deciding, place, rates, rendering, rights, sessions, unread
 from kubescript.changes.view import characters
 from kubescript.transports import scope_keys
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
     from kubescript.auth import authenticator, user
     from kubescript.changes.page import host
 
-__all__ = ["Entrance", "Refused", "answer_refusal", "is_equal"]
+__all__ = ["Entrance", "Refused", "answer_refusal"]
 
 _T = TypeVar("_T")
 _Arguments = TypeVarTuple("_Arguments")
@@ -170,7 +169,7 @@ class Entrance:
         form = await deciding.read_form(request)
         if session is not None:
             token = sessions.sign(session, "leave")
-            if not self.is_own_form(request) or not is_equal(form.get("token"), token):
+            if not self.is_own_form(request) or not codes.is_equal(form.get("token"), token):
                 return self._pages.tell(403, "You are still logged in", "The form was not sent from this page.")
             await _in_thread(self._sessions.end, session.name)
         answer = self._pages.tell(200, "You are logged out", "", onward=f"{self._pages.base}/login", words="Log in")
@@ -274,11 +273,6 @@ def answer_refusal(_request: Request, refused: Exception) -> Response:
     """Returns the answer in a `Refused`."""
     assert isinstance(refused, Refused)
     return refused.answer
-
-
-def is_equal(given: str, expected: str) -> bool:
-    """Compares a token from a request with the valid one, in constant time."""
-    return hmac.compare_digest(given.encode("utf-8", "replace"), expected.encode())
 
 
 def _address(request: Request) -> str:

@@ -6,8 +6,6 @@ replica recognizes a session and its forms.
 
 from __future__ import annotations
 
-import base64
-import hmac
 import secrets
 import time
 from collections.abc import Callable
@@ -15,9 +13,8 @@ from dataclasses import dataclass, field
 from typing import Final, Literal, Protocol
 
 import msgspec
-from cryptography import fernet
 
-from kubescript.auth import user
+from kubescript.auth import codes, seals, user
 
 __all__ = ["Session", "Sessions", "Store", "Way", "sign"]
 
@@ -85,20 +82,21 @@ class Sessions:
         token = credential.token if way == "token" else ""
         begun = Session(name, way, credential.user, expires, token)
         content = msgspec.json.encode(_Sealed(way, begun.user, expires, token))
-        sealed = fernet.Fernet(_key(name)).encrypt(content)
-        self._store().add(_digest(name), begun.user.person, expires, sealed)
+        sealed = seals.seal(name, content)
+        self._store().add(codes.digest(name), begun.user.person, expires, sealed)
         return begun
 
     def find(self, name: str) -> Session | None:
         """Returns the session of this name; None if it has ended."""
         if not name or len(name) > _LONGEST_NAME:
             return None
-        content = self._store().get(_digest(name))
+        kept = self._store().get(codes.digest(name))
+        content = seals.unseal(name, kept) if kept is not None else None
         if content is None:
             return None
         try:
-            sealed = _SEALED.decode(fernet.Fernet(_key(name)).decrypt(content))
-        except (fernet.InvalidToken, msgspec.MsgspecError):
+            sealed = _SEALED.decode(content)
+        except msgspec.MsgspecError:
             return None
         if time.time() >= sealed.expires:
             return None
@@ -106,23 +104,9 @@ class Sessions:
 
     def end(self, name: str) -> None:
         """Ends the session of this name."""
-        self._store().end(_digest(name))
+        self._store().end(codes.digest(name))
 
 
 def sign(session: Session, *parts: str) -> str:
     """Returns the token that a form of this session must carry; `parts` say what the form is about."""
-    # Parts that kubescript makes contain no NUL, and a part of a request that contains one matches no token.
-    return hmac.new(_secret(session.name, "form"), "\0".join(parts).encode("utf-8", "replace"), "sha256").hexdigest()
-
-
-def _key(name: str) -> bytes:
-    return base64.urlsafe_b64encode(_secret(name, "seal"))
-
-
-def _digest(name: str) -> str:
-    return _secret(name, "digest").hex()
-
-
-def _secret(name: str, use: str) -> bytes:
-    """Returns a secret for one use, from which no other can be computed."""
-    return hmac.digest(name.encode("utf-8", "replace"), use.encode(), "sha256")
+    return codes.derive(session.name, "form", *parts).hex()

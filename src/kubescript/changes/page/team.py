@@ -20,7 +20,7 @@ from starlette.responses import Response
 from starlette.routing import Mount, Route
 
 from kubescript import concurrency, errors
-from kubescript.auth import namesakes
+from kubescript.auth import codes, namesakes
 from kubescript.changes import authors
 from kubescript.changes.page import deciding, login, place, rendering, rights, serving, sessions, unread
 from kubescript.changes.store import record
@@ -148,7 +148,7 @@ class _Team:
     def _decide(self, request: Request, session: sessions.Session, person: user.User, form: deciding.Form) -> Response:
         entry = self._find(person, request.path_params["id"])
         token = self._token(session, entry.plan.id, form.get("hash"))
-        is_ours = self._entrance.is_own_form(request) and login.is_equal(form.get("token"), token)
+        is_ours = self._entrance.is_own_form(request) and codes.is_equal(form.get("token"), token)
         if not is_ours or not rights.may_decide(self._served.settings, person, entry.plan):
             return self._refuse_form()
         plans = self._served.plans()

@@ -2,30 +2,26 @@
 
 A client may bring its person's decision to any replica. It gets a random token, of which the store has only a digest,
 and with which the answer is sealed: who reads the store can neither answer a question nor read what its script has
-found. No key has to be shared, rotated or protected.
+found.
 """
 
 from __future__ import annotations
 
-import hashlib
 import secrets
 from collections.abc import Callable
 from typing import Final
 
 import msgspec
-from cryptography import exceptions
-from cryptography.hazmat.primitives.ciphers import aead
 from sqlalchemy import Connection, delete, func, insert, select
 
 from kubescript import errors
-from kubescript.changes.store import database, schema
+from kubescript.auth import codes, seals
+from kubescript.changes.store import database, limits, schema
 
 __all__ = ["Question", "Questions"]
 
 _QUESTIONS: Final = schema.QUESTIONS
 _TOKEN_BYTES: Final = 32
-# A key seals one answer, so its nonce need not differ.
-_NONCE: Final = bytes(12)
 # Attack: a caller makes plan after plan, each with an answer of 4 MiB, and never decides.
 _MOST: Final = 64
 """How many questions one person may have; older ones can no longer be answered."""
@@ -64,12 +60,12 @@ class Questions:
         PlanError."""
         token = secrets.token_urlsafe(_TOKEN_BYTES)
         row = {
-            "id": _digest(token),
+            "id": codes.digest(token),
             "person": person,
             "created": self._clock(),
             "expires": expires,
             "question": msgspec.json.encode(question),
-            "answer": _cipher(token).encrypt(_NONCE, answer if len(answer) <= _MOST_BYTES else b"", None),
+            "answer": seals.seal(token, answer if len(answer) <= _MOST_BYTES else b""),
         }
         with self._database.writing() as connection:
             connection.execute(insert(_QUESTIONS).values(row))
@@ -81,26 +77,22 @@ class Questions:
         """Returns the question of a token, and its script's answer, which may be empty. Raises PlanError: plan.session,
         .store."""
         query = select(_QUESTIONS.c.question, _QUESTIONS.c.answer)
-        query = query.where(_QUESTIONS.c.id == _digest(token), _QUESTIONS.c.expires > self._clock())
+        query = query.where(_QUESTIONS.c.id == codes.digest(token), _QUESTIONS.c.expires > self._clock())
         with self._database.reading() as connection:
             row = connection.execute(query).one_or_none()
         if row is None:
             raise errors.PlanError("there is no such question, or it has expired", code="plan.session")
+        answer = seals.unseal(token, row.answer)
+        if answer is None:
+            raise _describe_change()
         try:
-            return _QUESTION.decode(row.question), _cipher(token).decrypt(_NONCE, row.answer, None)
-        except (exceptions.InvalidTag, msgspec.MsgspecError):
-            raise errors.PlanError("the question is not as it was written", code="plan.session") from None
+            return _QUESTION.decode(row.question), answer
+        except msgspec.MsgspecError:
+            raise _describe_change() from None
 
 
-def _digest(token: str) -> str:
-    data = token.encode("utf-8", "surrogatepass")
-    return hashlib.sha256(data).hexdigest()
-
-
-def _cipher(token: str) -> aead.AESGCM:
-    """Returns the cipher of one answer: no other has its key."""
-    data = token.encode("utf-8", "surrogatepass")
-    return aead.AESGCM(hashlib.sha256(b"answer " + data).digest())
+def _describe_change() -> errors.PlanError:
+    return errors.PlanError("the question is not as it was written", code="plan.session")
 
 
 def _forget_oldest(connection: Connection, person: str) -> None:
@@ -108,11 +100,8 @@ def _forget_oldest(connection: Connection, person: str) -> None:
     query = select(_QUESTIONS.c.id, size).where(_QUESTIONS.c.person == person)
     # Questions of the same moment are ordered by id, so that the same ones are forgotten everywhere.
     newest_first = query.order_by(_QUESTIONS.c.created.desc(), _QUESTIONS.c.id)
-    beyond = []
-    total = 0
-    for number, (question_id, length) in enumerate(connection.execute(newest_first)):
-        total += length
-        if number >= _MOST or total > _MOST_BYTES:
-            beyond.append(question_id)
+    sizes = connection.execute(newest_first)
+    beyond = limits.list_beyond(sizes, _MOST, _MOST_BYTES)
     if beyond:
-        connection.execute(delete(_QUESTIONS).where(_QUESTIONS.c.id.in_(beyond)))
+        is_beyond = _QUESTIONS.c.id.in_(beyond)
+        connection.execute(delete(_QUESTIONS).where(is_beyond))

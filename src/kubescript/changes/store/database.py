@@ -22,7 +22,7 @@ from sqlalchemy import exc
 from kubescript import errors, private_files
 from kubescript.changes.store import schema
 
-__all__ = ["Database", "open_database", "unavailable"]
+__all__ = ["Database", "open_database", "take_lock", "unavailable"]
 
 _BUSY_TIMEOUT_S: Final = 10.0
 _PAUSE_S: Final = 0.01
@@ -71,10 +71,8 @@ class Database:
     def prepare(self) -> None:
         """Creates missing tables. Raises PlanError, also if another version wrote them."""
         with self.writing() as connection:
-            if not self._is_sqlite:
-                # When two replicas start at the same time, only one makes the tables.
-                lock = sqlalchemy.func.pg_advisory_xact_lock(_SCHEMA_LOCK)
-                connection.execute(sqlalchemy.select(lock))
+            # When two replicas start at the same time, only one makes the tables.
+            take_lock(connection, _SCHEMA_LOCK)
             schema.update(connection)
             versions = schema.read_versions(connection)
         if versions != [schema.VERSION]:
@@ -108,6 +106,14 @@ class Database:
         for secret in self._secrets:
             line = line.replace(secret, "***")
         return line[:_MAX_WHY]
+
+
+def take_lock(connection: sqlalchemy.Connection, lock: int) -> None:
+    """Waits until no other transaction has this lock, and has it until this one ends. SQLite has one writing
+    transaction at a time."""
+    if connection.dialect.name != "sqlite":
+        taken = sqlalchemy.func.pg_advisory_xact_lock(lock)
+        connection.execute(sqlalchemy.select(taken))
 
 
 def unavailable(where: str, why: str, remedy: str) -> errors.PlanError:

@@ -8,7 +8,7 @@ from sqlalchemy import Connection, delete, func, insert, select
 
 from kubescript import errors
 from kubescript.changes import plan
-from kubescript.changes.store import schema
+from kubescript.changes.store import database, schema
 
 __all__ = ["take"]
 
@@ -23,9 +23,8 @@ def take(connection: Connection, planned: plan.Plan, most: int, now: float) -> N
     if there were `most` in the last 24 hours."""
     assert planned.runbook
     name = planned.runbook.name
-    # SQLite has one transaction at a time. Attack: two servers count at the same moment, and both find room for one.
-    if connection.dialect.name != "sqlite":
-        connection.execute(select(func.pg_advisory_xact_lock(_LOCK)))
+    # Attack: two servers count at the same moment, and both find room for one.
+    database.take_lock(connection, _LOCK)
     # Not the plans are counted: an author's oldest ones are forgotten. Attack: new plans push a use out of the count.
     connection.execute(delete(_USES).where(_USES.c.at <= now - _DAY_S))
     count = connection.scalar(select(func.count()).where(_USES.c.runbook == name))

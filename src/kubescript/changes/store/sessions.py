@@ -51,7 +51,8 @@ class Sessions:
 
 
 def _end_oldest(connection: Connection, person: str) -> None:
-    newest = select(_TABLE.c.digest).where(_TABLE.c.person == person)
-    newest = newest.order_by(_TABLE.c.created.desc(), _TABLE.c.digest)
-    beyond = connection.scalars(newest.offset(_MOST)).all()
-    connection.execute(delete(_TABLE).where(_TABLE.c.digest.in_(beyond)))
+    query = select(_TABLE.c.digest).where(_TABLE.c.person == person)
+    newest_first = query.order_by(_TABLE.c.created.desc(), _TABLE.c.digest)
+    beyond = connection.scalars(newest_first.offset(_MOST)).all()
+    is_beyond = _TABLE.c.digest.in_(beyond)
+    connection.execute(delete(_TABLE).where(is_beyond))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Callable, Generator, Sequence
 from typing import Any, Final, Literal
 
 import msgspec
@@ -17,7 +17,7 @@ from sqlalchemy import ColumnElement, Connection, Row, and_, delete, func, inser
 
 from kubescript import errors
 from kubescript.changes import plan
-from kubescript.changes.store import database, decisions, questions, record, runbook_uses, schema, sessions
+from kubescript.changes.store import database, decisions, limits, questions, record, runbook_uses, schema, sessions
 
 __all__ = ["PutOnRecord", "Store"]
 
@@ -119,12 +119,14 @@ class Store:
     def list_pending(self, per_author: int) -> Generator[record.Record]:
         """Yields plans that wait for a decision, newest first; of each author only the newest. Raises PlanError."""
         # Attack: one caller makes a thousand plans, which would hide those of all others.
-        newest_first = _PLANS.c.created.desc()
-        place = func.row_number().over(partition_by=_PLANS.c.author, order_by=[newest_first, _PLANS.c.id])
-        is_pending = and_(_STATE == "pending", _PLANS.c.expires > self._clock())
+        newest_first = (_PLANS.c.created.desc(), _PLANS.c.id)
+        place = func.row_number().over(partition_by=_PLANS.c.author, order_by=newest_first)
+        is_pending = _is_open("pending", self._clock())
         ranked = select(_PLANS.c.id, place.label("place")).where(is_pending).subquery()
-        query = select(_PLANS).join(ranked, ranked.c.id == _PLANS.c.id).where(ranked.c.place <= per_author)
-        newest = query.order_by(newest_first, _PLANS.c.id).limit(_MOST_PENDING)
+        is_same_plan = ranked.c.id == _PLANS.c.id
+        is_among_newest = ranked.c.place <= per_author
+        query = select(_PLANS).join(ranked, is_same_plan).where(is_among_newest)
+        newest = query.order_by(*newest_first).limit(_MOST_PENDING)
         with self._database.reading() as connection:
             for row in connection.execute(newest):
                 yield self._record(row)
@@ -143,14 +145,16 @@ class Store:
         """Returns the ids of plans whose application was interrupted, or not begun, by their server's death. Raises
         PlanError."""
         now = self._clock()
-        is_not_begun = and_(_is_approved(now), _PLANS.c.lease_until > 0, _PLANS.c.lease_until <= now)
+        has_lease_ended = and_(_PLANS.c.lease_until > 0, _PLANS.c.lease_until <= now)
+        is_not_begun = and_(_is_open("approved", now), has_lease_ended)
         return self._ids(or_(_is_abandoned(now), is_not_begun))
 
     def list_ready(self, person: str) -> list[str]:
         """Returns the ids of a person's plans that are approved, and of those whose application was interrupted by
         their server's death. Raises PlanError."""
         now = self._clock()
-        return self._ids(and_(_PLANS.c.person == person, or_(_is_approved(now), _is_abandoned(now))))
+        is_free = or_(_is_open("approved", now), _is_abandoned(now))
+        return self._ids(and_(_PLANS.c.person == person, is_free))
 
     def decide(
         self,
@@ -171,7 +175,7 @@ class Store:
         """
         now = self._clock()
         dated = msgspec.structs.replace(decision, at=now)
-        is_pending = and_(_STATE == "pending", _PLANS.c.expires > now)
+        is_pending = _is_open("pending", now)
         with self._database.writing() as connection:
             # This writes a column to itself: the UPDATE locks the plan, so that no other answer comes in between.
             locked = self._lock_plan(connection, plan_id, is_pending, id=_PLANS.c.id)
@@ -202,7 +206,7 @@ class Store:
         callers succeeds. `owner` is unique to this claim. Raises PlanError: plan.unknown, .expired, .decided, .changed,
         .store."""
         now = self._clock()
-        is_free = or_(_is_approved(now), _is_abandoned(now))
+        is_free = or_(_is_open("approved", now), _is_abandoned(now))
         claimed = {"state": "applying", "owner": owner, "lease_s": lease_s, "lease_until": now + lease_s}
         with self._database.writing() as connection:
             found = self._lock_plan(connection, plan_id, is_free, **claimed)
@@ -272,7 +276,8 @@ class Store:
         size = func.length(_PLANS.c.plan) + func.length(_PLANS.c.progress)
         query = select(_PLANS.c.id, size).where(_PLANS.c.author == author)
         newest_first = query.order_by(_PLANS.c.created.desc())
-        beyond = _list_beyond(connection.execute(newest_first))
+        sizes = connection.execute(newest_first)
+        beyond = limits.list_beyond(sizes, _MOST_PLANS, _MOST_BYTES)
         is_beyond = _PLANS.c.id.in_(beyond[:_MOST_PLANS])
         has_ended = _has_ended(self._clock())
         connection.execute(delete(_PLANS).where(is_beyond, has_ended))
@@ -332,17 +337,6 @@ class Store:
         )
 
 
-def _list_beyond(sizes: Iterable[Any]) -> list[str]:
-    """Returns the ids of plans beyond their author's limits, given ids and sizes with the newest plan first."""
-    beyond = []
-    total = 0
-    for number, (plan_id, size) in enumerate(sizes):
-        total += size
-        if number >= _MOST_PLANS or total > _MOST_BYTES:
-            beyond.append(plan_id)
-    return beyond
-
-
 def _is(plan_id: str) -> ColumnElement[bool]:
     """Returns the condition for this id. Raises PlanError for characters that no id has, for which a driver would
     report other errors."""
@@ -355,8 +349,8 @@ def _is_held(owner: str) -> ColumnElement[bool]:
     return and_(_STATE == "applying", _PLANS.c.owner == owner)
 
 
-def _is_approved(now: float) -> ColumnElement[bool]:
-    return and_(_STATE == "approved", _PLANS.c.expires > now)
+def _is_open(state: Literal["pending", "approved"], now: float) -> ColumnElement[bool]:
+    return and_(_PLANS.c.state == state, _PLANS.c.expires > now)
 
 
 def _is_abandoned(now: float) -> ColumnElement[bool]:

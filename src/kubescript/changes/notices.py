@@ -158,10 +158,8 @@ def _list_facts(found: record.Record, link: str) -> dict[str, Any]:
 
 
 def _place(step: plan.Step) -> tuple[str, str, str]:
-    resource = f"{step.resource}.{step.group}" if step.group else step.resource
-    if step.subresource:
-        resource = f"{resource}/{step.subresource}"
-    return step.verb, _check_name(resource), _check_name(step.namespace) if step.namespace else ""
+    namespace = _check_name(step.namespace) if step.namespace else ""
+    return step.verb, _check_name(step.full_resource), namespace
 
 
 def _check_name(name: str) -> str:

@@ -164,15 +164,18 @@ class Step(msgspec.Struct, frozen=True):
         return self.group, self.resource, self.namespace, self.name
 
     @property
+    def full_resource(self) -> str:
+        """`deployments.apps/scale`: what the request is for, as the operator's settings name it."""
+        resource = kinds.full_name(self.group, self.resource)
+        return f"{resource}/{self.subresource}" if self.subresource else resource
+
+    @property
     def target(self) -> str:
         """`deployments.apps/scale shop/web`: the target of the step."""
-        resource = kinds.full_name(self.group, self.resource)
-        if self.subresource:
-            resource += f"/{self.subresource}"
         name = self.name
         if self.namespace and not self.is_namespace:
             name = f"{self.namespace}/{name}"
-        return f"{resource} {name}"
+        return f"{self.full_resource} {name}"
 
     @property
     def rows_size(self) -> int:

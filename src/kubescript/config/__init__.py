@@ -8,16 +8,16 @@ from kubescript.config.execution import Limits, Output, Redaction, RedactionRule
 from kubescript.config.http_transport import LOOPBACK, Http, Tls
 from kubescript.config.loading import load
 from kubescript.config.observability import Audit, Telemetry
-from kubescript.config.runbooks import PreApproved, Runbooks
+from kubescript.config.runbooks import RUNBOOK_NAME, PreApproved, Runbooks
 from kubescript.config.section import MIB
 from kubescript.config.settings import Mode, Settings, check_reload, lower
 from kubescript.config.suggestions import nearest
 from kubescript.config.write_policy import Approvals, Expression, Level, Login, NoticeFormat, Notify, Plans, WritePolicy
 
 __all__ = [
-    "LOOPBACK", "MIB", "ROUTES", "Access", "Approvals", "Approvers", "Audit", "Auth", "Context", "DeniedResource",
-    "Expression", "Http", "Impersonation", "Introspection", "Level", "Limits", "Login", "Mode", "NoticeFormat",
-    "Notify", "OpenShift", "OpenStack", "Output", "Plans", "PreApproved", "Redaction", "RedactionRule", "Route",
-    "Runbooks", "Sandbox", "Settings", "Telemetry", "Tls", "WritePolicy", "check_reload", "defer_models", "load",
-    "lower", "nearest", "normal_url",
+    "LOOPBACK", "MIB", "ROUTES", "RUNBOOK_NAME", "Access", "Approvals", "Approvers", "Audit", "Auth", "Context",
+    "DeniedResource", "Expression", "Http", "Impersonation", "Introspection", "Level", "Limits", "Login", "Mode",
+    "NoticeFormat", "Notify", "OpenShift", "OpenStack", "Output", "Plans", "PreApproved", "Redaction", "RedactionRule",
+    "Route", "Runbooks", "Sandbox", "Settings", "Telemetry", "Tls", "WritePolicy", "check_reload", "defer_models",
+    "load", "lower", "nearest", "normal_url",
 ]  # fmt: skip

@@ -10,9 +10,9 @@ from pydantic import Field
 
 from kubescript.config import section
 
-__all__ = ["PreApproved", "Runbooks"]
+__all__ = ["RUNBOOK_NAME", "PreApproved", "Runbooks"]
 
-NAME: Final = r"^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$"
+RUNBOOK_NAME: Final = r"^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$"
 """The form of a runbook's name: that of a DNS label."""
 
 
@@ -56,5 +56,5 @@ class Runbooks(section.Section):
 
     folder: section.UserPath | None = None
     """The folder with NAME.py files and their lock file, `runbooks.lock`. Default: there are no runbooks."""
-    approved: Mapping[Annotated[str, Field(pattern=NAME)], PreApproved] = {}
+    approved: Mapping[Annotated[str, Field(pattern=RUNBOOK_NAME)], PreApproved] = {}
     """The runbooks that are approved in advance, within bounds, by name."""

@@ -252,6 +252,11 @@ class Settings(pydantic_settings.BaseSettings):
             ways.append("tls.client_ca_file")
         return tuple(ways)
 
+    @property
+    def scheme(self) -> str:
+        """The scheme by which the http transport is served."""
+        return "http" if self.tls.cert_file is None else "https"
+
     def of_context(self, name: str) -> Settings:
         """Returns these settings as they apply to one of `contexts`."""
         own = self.contexts[name]

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
+from kubescript.kube import documents
 from kubescript.wire import inspection
 from kubescript_masking.rules.probes import RuleError
 
@@ -142,7 +143,7 @@ def _request(about: inspection.Comparison, before: Any, after: Any) -> dict[str,
     elif before is None:  # an apply may create its object
         operation = "CREATE"
     shown = after if after is not None else before
-    group, _, version = _text(shown, "apiVersion").rpartition("/")
+    group, _, version = documents.text(shown, "apiVersion").rpartition("/")
     # Without authenticated callers the request has no user, and a rule that asks for a user denies.
     user = {}
     if about.user is not None:
@@ -150,27 +151,12 @@ def _request(about: inspection.Comparison, before: Any, after: Any) -> dict[str,
         user["userInfo"] = {"username": about.user.username, "groups": groups}
     return user | {
         "operation": operation,
-        "kind": {"group": group, "version": version, "kind": _text(shown, "kind")},
+        "kind": {"group": group, "version": version, "kind": documents.text(shown, "kind")},
         "resource": {"group": about.group, "version": about.version, "resource": about.resource},
         "subResource": about.subresource,
         "namespace": about.namespace,
-        "name": about.name or _name(after),
+        "name": about.name or documents.text(documents.mapping(after, "metadata"), "name"),
     }
-
-
-def _name(document: Any) -> str:
-    """Returns an object's name; an empty string if it has none."""
-    if not isinstance(document, dict):
-        return ""
-    return _text(document.get("metadata"), "name")
-
-
-def _text(document: Any, key: str) -> str:
-    """Returns a member if it is a string, and an empty string otherwise."""
-    if not isinstance(document, dict):
-        return ""
-    value = document.get(key)
-    return value if isinstance(value, str) else ""
 
 
 def _has_nul(values: list[Any]) -> bool:

@@ -38,8 +38,8 @@ def of(document: dict[str, Any], *, status: bool, manager: str) -> inspection.Fa
     if max(len(labels), len(images), len(taints)) > _MAX:
         raise TooManyError
     return inspection.Facts(
-        uid=_text(metadata, "uid"),
-        resource_version=_text(metadata, "resourceVersion"),
+        uid=documents.text(metadata, "uid"),
+        resource_version=documents.text(metadata, "resourceVersion"),
         digest=_digest(document, status=status),
         labels=labels,
         replicas=documents.replicas(document),
@@ -69,14 +69,6 @@ def _is_managed(metadata: dict[str, Any], manager: str) -> bool | None:
     if not isinstance(entries, list) or not entries:
         return None
     return any(isinstance(entry, dict) and entry.get("manager") == manager for entry in entries)
-
-
-def _text(value: dict[str, Any], key: str) -> str:
-    """Returns a member if it is a string, and an empty string otherwise."""
-    found = value.get(key)
-    if not isinstance(found, str):
-        return ""
-    return found
 
 
 def _digest(document: dict[str, Any], *, status: bool) -> str:

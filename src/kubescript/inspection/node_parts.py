@@ -24,7 +24,7 @@ def list_taints(document: dict[str, Any]) -> tuple[inspection.Taint, ...]:
     given = documents.mapping(document, "spec").get("taints")
     if not isinstance(given, list):
         return ()
-    return tuple(inspection.Taint(_text(each, "key"), _text(each, "value"), _text(each, "effect")) for each in given)
+    return tuple(map(_read_taint, given))
 
 
 def changes_more(about: inspection.Comparison, before: dict[str, Any] | None, after: dict[str, Any]) -> bool:
@@ -35,10 +35,12 @@ def changes_more(about: inspection.Comparison, before: dict[str, Any] | None, af
     return _rest(before, status=has_status) != _rest(after, status=has_status)
 
 
-def _text(value: Any, key: str) -> str:
-    """Returns a member if it is a string, and an empty string otherwise."""
-    found = value.get(key) if isinstance(value, dict) else None
-    return found if isinstance(found, str) else ""
+def _read_taint(given: Any) -> inspection.Taint:
+    return inspection.Taint(
+        key=documents.text(given, "key"),
+        value=documents.text(given, "value"),
+        effect=documents.text(given, "effect"),
+    )
 
 
 def _rest(node: dict[str, Any], *, status: bool) -> bytes:

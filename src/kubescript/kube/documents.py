@@ -8,7 +8,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-__all__ = ["controller", "has_condition", "images", "labels", "mapping", "number", "orphans", "replicas", "walk"]
+__all__ = [
+    "controller",
+    "has_condition",
+    "images",
+    "labels",
+    "mapping",
+    "number",
+    "orphans",
+    "replicas",
+    "text",
+    "walk",
+]
 
 _MAX_OWNER: Final = 300
 _CONTAINERS: Final = frozenset({"containers", "initContainers", "ephemeralContainers"})
@@ -20,6 +31,12 @@ def mapping(value: Any, key: str) -> dict[str, Any]:
         return {}
     found = value.get(key)
     return found if isinstance(found, dict) else {}
+
+
+def text(value: Any, key: str) -> str:
+    """Returns the member if it is a string, and an empty string otherwise."""
+    found = value.get(key) if isinstance(value, dict) else None
+    return found if isinstance(found, str) else ""
 
 
 def number(value: Mapping[str, Any], key: str, default: int = 0) -> int:

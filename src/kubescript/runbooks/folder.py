@@ -14,13 +14,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from kubescript import errors
+from kubescript import config, errors
 from kubescript.runbooks import header, lock_file
 
 __all__ = ["Folder", "Runbook", "digest"]
 
 _SUFFIX: Final = ".py"
-_NAME: Final = re.compile("[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?")
+_NAME: Final = re.compile(config.RUNBOOK_NAME)
 MAX_BYTES: Final = 128 * 1024
 """How many bytes a runbook may have."""
 MAX_RUNBOOKS: Final = 200

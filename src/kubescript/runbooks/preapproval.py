@@ -6,7 +6,6 @@ chosen, perhaps from the cluster, must not read as kubescript's words.
 
 from __future__ import annotations
 
-import fnmatch
 import time
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -15,9 +14,8 @@ import msgspec
 from kubescript import config
 from kubescript.auth import access_rules, user
 from kubescript.changes import plan
-from kubescript.changes.rules import effects
+from kubescript.changes.rules import effects, writes
 from kubescript.changes.store import record
-from kubescript.kube import kinds
 
 __all__ = ["PreApproval"]
 
@@ -78,13 +76,14 @@ class PreApproval:
 
 def _breaches_of(bounds: config.PreApproved, step: plan.Step) -> Iterator[str]:
     """Yields the bounds that one change breaks."""
-    if not _is_in_namespaces(step.namespace, bounds.namespaces):
+    if not writes.is_in_scope(step.namespace, bounds.namespaces):
         yield f"a namespace is none of {_list(bounds.namespaces)} (namespaces)"
-    if _kind(step) not in bounds.kinds:
+    if step.full_resource not in bounds.kinds:
         yield f"a changed object is none of {_list(bounds.kinds)} (kinds)"
     if not _verbs(step) <= set(bounds.verbs):
         yield f"a change is none of {_list(bounds.verbs)} (verbs)"
-    if bounds.fields and not all(_is_in_fields(row.path, bounds.fields) for row in step.rows if not row.by_server):
+    changed = [row.path for row in step.rows if not row.by_server]
+    if bounds.fields and not all(_is_in_fields(path, bounds.fields) for path in changed):
         yield f"a changed field is none of {_list(bounds.fields)} (fields)"
     yield from _breaches_of_counts(bounds, step)
     yield from _breaches_of_removal(bounds, step)
@@ -93,7 +92,8 @@ def _breaches_of(bounds: config.PreApproved, step: plan.Step) -> Iterator[str]:
 def _breaches_of_removal(bounds: config.PreApproved, step: plan.Step) -> Iterator[str]:
     """Yields the bounds that objects break which are removed along with a change's own."""
     # Attack: somebody makes the object that a runbook deletes the owner of a Secret.
-    if not {each.gone for each in step.affected} - {""} <= set(bounds.kinds):
+    gone = {each.gone for each in step.affected} - {""}
+    if not gone <= set(bounds.kinds):
         yield f"a deletion takes more along, or may, than {_list(bounds.kinds)} (kinds)"
     if step.reach is None or (step.removes and step.is_namespace):
         yield "what goes with a change outside namespaces may be in any namespace (namespaces)"
@@ -108,26 +108,14 @@ def _breaches_of_counts(bounds: config.PreApproved, step: plan.Step) -> Iterator
     least, most = bounds.replicas
     # A number that stays as it is counts too: a new template replaces as many pods.
     is_kept_within = step.replicas is msgspec.UNSET or least <= step.replicas <= most
-    if not is_kept_within or not all(effects.is_count_within(text, least, most) for text in step.counts or ()):
+    are_set_within = all(effects.is_count_within(text, least, most) for text in step.counts or ())
+    if not is_kept_within or not are_set_within:
         yield f"a number of replicas is not between {least} and {most} (replicas)"
-
-
-def _is_in_namespaces(namespace: str, patterns: Sequence[str]) -> bool:
-    # Attack: `*` is meant for namespaces, and a cluster-wide object has none.
-    if not namespace:
-        return "" in patterns
-    return any(fnmatch.fnmatchcase(namespace, pattern) for pattern in patterns)
 
 
 def _is_in_fields(path: str, fields: Sequence[str]) -> bool:
     """Says whether a field is one of these, or below one."""
     return any(path == field or path.startswith((f"{field}.", f"{field}[")) for field in fields)
-
-
-def _kind(step: plan.Step) -> str:
-    """Returns what a change is about, as `kinds` names it: `deployments.apps/scale`."""
-    resource = kinds.full_name(step.group, step.resource)
-    return f"{resource}/{step.subresource}" if step.subresource else resource
 
 
 def _verbs(step: plan.Step) -> set[str]:

@@ -200,7 +200,7 @@ def _build_application(
         app = beside.Beside(app, page)
     # Attack: a web page on this machine reads the routes beside MCP.
     anywhere = frozenset() if settings.is_local else routes.OPEN
-    return guard.Guard(app, settings.http, anywhere, _scheme(settings))
+    return guard.Guard(app, settings.http, anywhere, settings.scheme)
 
 
 def _is_public(settings: config.Settings) -> bool:
@@ -259,11 +259,7 @@ def _url(listener: socket.socket, settings: config.Settings) -> str:
     if ":" in host:
         host = f"[{host}]"
     _, port, *_ = listener.getsockname()
-    return f"{_scheme(settings)}://{host}:{port}/mcp"
-
-
-def _scheme(settings: config.Settings) -> str:
-    return "http" if settings.tls.cert_file is None else "https"
+    return f"{settings.scheme}://{host}:{port}/mcp"
 
 
 def _log_url(server: backend.Backend, url: str) -> None:

@@ -109,7 +109,8 @@ def _schema(planned: plan.Plan) -> dict[str, Any]:
         reason["title"] = "Reason (needed, since there are critical findings)"
         reason["minLength"] = 1
         required.append("reason")
-    fields = {key: _tick(rule, planned) for key, rule in ticks.items()}
+    critical = [finding for finding in view.findings(planned) if finding.is_critical]
+    fields = {key: _tick(rule, critical) for key, rule in ticks.items()}
     return {
         "type": "object",
         "properties": {"decision": dict(_DECISION), **fields, "reason": reason},
@@ -125,9 +126,9 @@ def _ticks(planned: plan.Plan) -> dict[str, str]:
     return {f"override_{rule.replace('.', '_')}": rule for rule in rules}
 
 
-def _tick(rule: str, planned: plan.Plan) -> dict[str, Any]:
-    """Returns the field by which a person overrides a rule's critical findings."""
-    found = [each for each in view.findings(planned) if each.is_critical and each.rule_id == rule]
+def _tick(rule: str, critical: list[model.Finding]) -> dict[str, Any]:
+    """Returns the field by which a person overrides a rule's findings among the critical ones."""
+    found = [each for each in critical if each.rule_id == rule]
     return {
         "type": "boolean",
         "title": f"Override {rule}",

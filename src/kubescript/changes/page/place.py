@@ -19,7 +19,7 @@ class Place:
 
     def __init__(self, settings: config.Settings) -> None:
         self._origin = endpoints.origin(settings.http.url) if settings.http.url else ""
-        self._scheme = "http" if settings.tls.cert_file is None else "https"
+        self._scheme = settings.scheme
         address = urllib.parse.urlsplit(endpoints.page_url(settings.http.url or ""))
         self.base = address.path
         """The path below which the pages are."""

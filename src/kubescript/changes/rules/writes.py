@@ -27,6 +27,7 @@ __all__ = [
     "covers",
     "find_objection",
     "is_in",
+    "is_in_scope",
     "may_reach",
     "operation",
     "resource",
@@ -136,6 +137,12 @@ def is_in(namespace: str, patterns: Iterable[str]) -> bool:
     return any(fnmatch.fnmatchcase(namespace, pattern) for pattern in patterns)
 
 
+def is_in_scope(namespace: str, patterns: Collection[str]) -> bool:
+    """Says whether a change in a namespace is within a scope; one outside namespaces is only if "" is listed."""
+    # `*` means every namespace, but not objects without one.
+    return is_in(namespace, patterns) if namespace else "" in patterns
+
+
 def may_reach(namespace: str | None, patterns: Collection[str]) -> bool:
     """Says whether a change is, or may be, in a namespace that one of the patterns matches; None stands for all
     namespaces."""
@@ -158,7 +165,7 @@ def some(names: tuple[str, ...]) -> str:
 def _denials(call: request.Request, rules: Policy) -> Iterator[policy.Decision]:
     """Yields the objections to a request; those that cannot be lifted come first."""
     yield from _always(call)
-    if rules.namespaces and not _is_in_scope(call.namespace, rules.namespaces):
+    if rules.namespaces and not is_in_scope(call.namespace, rules.namespaces):
         yield _deny("writes.scope", f"only namespaces {some(rules.namespaces)} may be changed", COMMAND)
     # Attack: a definition is deleted, and all objects of its kind go with it, wherever they are.
     is_anywhere = requests.removes(call) and not call.namespace
@@ -223,13 +230,6 @@ def _list_operations(call: request.Request) -> frozenset[table.Operation]:
     is_apply = call.content_type.startswith("application/apply-patch")
     states = (False, True) if is_apply else (call.verb != "create",)
     return frozenset(operation(call, exists=exists) for exists in states)
-
-
-def _is_in_scope(namespace: str, patterns: tuple[str, ...]) -> bool:
-    # `*` means every namespace, but not objects without one.
-    if not namespace:
-        return "" in patterns
-    return is_in(namespace, patterns)
 
 
 def _deny(rule: str, reason: str, instead: str) -> policy.Decision:

@@ -66,10 +66,13 @@ def _sort_rows(step: plan.Step, comparisons: comparisons.Comparisons) -> tuple[t
     what the heading of a new object says already."""
     images = lookalikes.Known(step.images)
     words = verbatim.Words(step.request)
+    heading = _list_heading(step)
     sorted_rows: tuple[list[model.Row], ...] = ([], [], [])
     for row in map(words.restore, step.rows):
         shown = _row(row, comparisons, images)
-        if _is_in_heading(step, row, shown):
+        # A value with a remark on its characters stays.
+        is_told = row.path in heading and heading[row.path] == row.new
+        if is_told and row.old is None and not shown.badges:
             continue
         is_decisive = decisive.is_decisive(step, row)
         # Attack: a display may close what the server adds, and a webhook changes a value that is there.
@@ -82,16 +85,17 @@ def _sort_rows(step: plan.Step, comparisons: comparisons.Comparisons) -> tuple[t
     return tuple(map(tuple, sorted_rows))
 
 
-def _is_in_heading(step: plan.Step, row: inspection.Row, shown: model.Row) -> bool:
-    """Says whether a field of a new object has exactly what its heading and its request say: what it is, and where."""
-    api_version = f"{step.group}/{step.version}" if step.group else step.version
+def _list_heading(step: plan.Step) -> dict[str, str]:
+    """Returns the fields of a new object that its heading and its request say exactly: what it is, and where."""
+    if _action(step) != "Create":
+        return {}
     told = {
-        "apiVersion": api_version, "kind": step.kind, "metadata.name": step.name, "metadata.namespace": step.namespace
-    }  # fmt: skip
-    if row.path not in told or row.old is not None or _action(step) != "Create":
-        return False
-    # A value with a remark on its characters stays.
-    return not shown.badges and row.new == json.dumps(told[row.path], ensure_ascii=False)
+        "apiVersion": kinds.api_version(step.group, step.version),
+        "kind": step.kind,
+        "metadata.name": step.name,
+        "metadata.namespace": step.namespace,
+    }
+    return {path: json.dumps(value, ensure_ascii=False) for path, value in told.items()}
 
 
 def _action(step: plan.Step) -> str:

@@ -13,14 +13,13 @@ from __future__ import annotations
 
 import collections
 import contextlib
-import itertools
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from typing import Final
 
 import anyio
 
-from kubescript import errors
+from kubescript import errors, rounds
 
 __all__ = ["Concurrency", "Places"]
 
@@ -50,8 +49,7 @@ class Concurrency:
         self._queue = queue
         self._shared = shared
         self._running: collections.Counter[str] = collections.Counter()
-        self._waiting: dict[str, collections.deque[_Waiter]] = {}
-        """The waiting scripts by caller, in order of turns."""
+        self._waiting: rounds.Rounds[_Waiter] = rounds.Rounds()
         self._closed = False
         self._what = what
         self._setting = setting
@@ -64,7 +62,7 @@ class Concurrency:
     @property
     def waiting(self) -> int:
         """The number of scripts that wait for a place."""
-        return sum(map(len, self._waiting.values()))
+        return len(self._waiting)
 
     @contextlib.asynccontextmanager
     async def place(self, caller: str = "") -> AsyncIterator[None]:
@@ -83,7 +81,7 @@ class Concurrency:
     def close(self) -> None:
         """Refuses scripts that wait or arrive from now on. Running scripts continue."""
         self._closed = True
-        for waiter in itertools.chain.from_iterable(self._waiting.values()):
+        for waiter in self._waiting:
             waiter.refused = True
             waiter.ready.set()
         self._waiting.clear()
@@ -92,12 +90,12 @@ class Concurrency:
         """Waits until the caller gets a place. Raises Busy."""
         self._check_queue(caller)
         waiter = _Waiter()
-        self._waiting.setdefault(caller, collections.deque()).append(waiter)
+        self._waiting.add(caller, waiter)
         try:
             await waiter.ready.wait()
         except BaseException:
             if not waiter.ready.is_set():
-                self._forget(caller, waiter)
+                self._waiting.remove(caller, waiter)
             elif not waiter.refused:  # cancelled with a place already given
                 self._leave(caller)
             raise
@@ -106,7 +104,7 @@ class Concurrency:
 
     def _check_queue(self, caller: str) -> None:
         """Raises Busy when no more scripts of this caller may wait."""
-        own = len(self._waiting.get(caller, ()))
+        own = self._waiting.count(caller)
         # The total of all queues is shared as the places are: one caller takes at most half of it.
         left = _QUEUES * self._queue - self.waiting
         has_share = not self._shared or own < left
@@ -132,27 +130,10 @@ class Concurrency:
         self._running[caller] -= 1
         if not self._running[caller]:
             del self._running[caller]
-        while True:
-            following = self._find_next()
-            if following is None:
-                return
-            queue = self._waiting.pop(following)
-            self._running[following] += 1
-            first = queue.popleft()
-            first.ready.set()
-            if queue:
-                self._waiting[following] = queue  # at the end: the other callers come first
-
-    def _find_next(self) -> str | None:
-        """Returns the caller whose turn it is; None where no caller may run a script."""
-        return next(filter(self._may_run, self._waiting), None)
-
-    def _forget(self, caller: str, waiter: _Waiter) -> None:
-        """Takes a script that no longer waits out of its queue."""
-        queue = self._waiting[caller]
-        queue.remove(waiter)
-        if not queue:
-            del self._waiting[caller]
+        while (following := self._waiting.take(self._may_run)) is not None:
+            next_caller, waiter = following
+            self._running[next_caller] += 1
+            waiter.ready.set()
 
 
 def _ending() -> errors.Busy:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import collections
 import threading
 from dataclasses import dataclass
 from typing import Final
+
+from kubescript import rounds
 
 __all__ = ["Notice", "Outbox"]
 
@@ -26,8 +27,7 @@ class Outbox:
     """The notices that wait. Used by many threads."""
 
     def __init__(self) -> None:
-        self._of_authors: collections.OrderedDict[str, collections.deque[Notice]] = collections.OrderedDict()
-        """The notices of each author, whose turn is next first."""
+        self._waiting: rounds.Rounds[Notice] = rounds.Rounds()
         self._changed = threading.Condition()
         self._is_closed = False
 
@@ -35,25 +35,22 @@ class Outbox:
         """Keeps a notice. Returns one that is dropped since too many wait."""
         # Attack: one caller makes plan after plan, so that no notice of another one's is ever sent.
         with self._changed:
-            own = self._of_authors.get(author, collections.deque())
-            if not own and len(self._of_authors) == _MOST_AUTHORS:
+            if author not in self._waiting and self._waiting.owners == _MOST_AUTHORS:
                 return notice
-            dropped = own.popleft() if len(own) == _MOST_OF_AUTHOR else None
-            own.append(notice)
-            self._of_authors[author] = own
+            is_full = self._waiting.count(author) == _MOST_OF_AUTHOR
+            dropped = self._waiting.drop_oldest(author) if is_full else None
+            self._waiting.add(author, notice)
             self._changed.notify()
         return dropped
 
     def take(self) -> Notice | None:
         """Waits for a notice, and returns it; the authors take turns. None: the outbox is closed, and nothing waits."""
         with self._changed:
-            self._changed.wait_for(lambda: self._of_authors or self._is_closed)
-            if not self._of_authors:
-                return None
-            author, own = self._of_authors.popitem(last=False)
-            notice = own.popleft()
-            if own:
-                self._of_authors[author] = own
+            self._changed.wait_for(lambda: len(self._waiting) > 0 or self._is_closed)
+            found = self._waiting.take()
+        if found is None:
+            return None
+        _, notice = found
         return notice
 
     def close(self) -> None:

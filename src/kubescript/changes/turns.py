@@ -8,6 +8,8 @@ import threading
 from collections.abc import Callable
 from typing import Final
 
+from kubescript import rounds
+
 __all__ = ["Turns"]
 
 log = logging.getLogger(__name__)
@@ -26,14 +28,13 @@ class Turns:
         self._lock = threading.Lock()
         self._running: collections.Counter[str] = collections.Counter()
         """How many plans of each author are being applied."""
-        self._waiting: collections.OrderedDict[str, collections.deque[str]] = collections.OrderedDict()
-        """The plans of each author that wait; the author whose turn is next first."""
+        self._waiting: rounds.Rounds[str] = rounds.Rounds()
 
     def add(self, author: str, plan_id: str) -> None:
         """Applies an approved plan in a separate thread, as soon as there is room."""
         # Attack: an author approves a hundred own plans for a cluster that does not answer.
         with self._lock:
-            self._waiting.setdefault(author, collections.deque()).append(plan_id)
+            self._waiting.add(author, plan_id)
             found = self._take() if self._running.total() < _MOST else None
         if found is not None:
             threading.Thread(target=self._run, args=found, name="kubescript-plan").start()
@@ -52,13 +53,8 @@ class Turns:
 
     def _take(self) -> tuple[str, str] | None:
         """Returns the next plan that may be applied, and its author; None if there is none."""
-        ready = (author for author in self._waiting if self._running[author] < _MOST_OF_AUTHOR)
-        author = next(ready, None)
-        if author is None:
-            return None
-        self._running[author] += 1
-        own = self._waiting.pop(author)
-        plan_id = own.popleft()
-        if own:
-            self._waiting[author] = own
-        return author, plan_id
+        found = self._waiting.take(lambda author: self._running[author] < _MOST_OF_AUTHOR)
+        if found is not None:
+            author, _ = found
+            self._running[author] += 1
+        return found

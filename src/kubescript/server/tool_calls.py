@@ -12,7 +12,7 @@ import anyio
 import mcp_types
 
 from kubescript import heartbeat, types
-from kubescript.changes.ask import elicitation, question
+from kubescript.changes.ask import elicitation, outcome, question
 from kubescript.server import notices
 from kubescript.toolsets import base
 from kubescript.transports import scope_keys
@@ -66,9 +66,11 @@ async def run_with_plan(
         return await asker.resume(call)
     problems = await asker.apply_ready(call)
     answer = await run(tool, arguments, call.caller, call.on_progress)
+    if problems:
+        answer = outcome.add_words(answer, problems)
     if answer.plan:
         return await asker.settle(call, answer)
-    return await asker.with_news(answer, call, problems)
+    return await asker.news.add(answer, call.caller)
 
 
 def find_caller(ctx: notices.Context, tool: str, user: str) -> types.Caller:

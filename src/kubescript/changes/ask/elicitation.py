@@ -167,13 +167,6 @@ class Asker:
             return await self._ends.wait(matter)
         return await self._decide(matter, response)
 
-    async def with_news(self, answer: types.Answer, call: question.Call, problems: str = "") -> types.Answer:
-        """Returns the answer, with the outcome of the caller's earlier plans that were decided elsewhere; `problems`
-        are those of `apply_ready`."""
-        if problems:
-            answer = outcome.add_words(answer, problems.strip())
-        return await self.news.add(answer, call.caller)
-
     async def apply_ready(self, call: question.Call) -> str:
         """Applies the caller's plans that wait for this call's token. Returns why some could not be applied now."""
         if not self.brings_token:

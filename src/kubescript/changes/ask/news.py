@@ -69,7 +69,7 @@ class News:
                 # Another call of the author has it.
                 if error.code != "plan.decided":
                     problems += f"\nplan {plan_id}: approved, and not applied by this call: error {error.code}"
-        return problems
+        return problems.strip()
 
     async def _look(self, find: Callable[..., Any], *args: Any) -> Any:
         """Returns what the store says; None if it fails or does not answer soon."""

@@ -13,10 +13,9 @@ from typing import Final
 import anyio
 import pytest
 
-from kubescript import config, contexts, redaction, types
+from kubescript import config, contexts, evaluator, redaction, types
 from kubescript.broker import call as broker_call
 from kubescript.broker import operation, summary
-from kubescript.evaluator import evaluator
 from kubescript.output import fencing, notes, render, sentences
 from kubescript.policy import policy
 from kubescript.snapshot import snapshot

@@ -15,10 +15,9 @@ from typing import Any, Final, NamedTuple
 import anyio
 import pytest
 
-from kubescript import config, contexts, errors, redaction, types
+from kubescript import config, contexts, errors, evaluator, redaction, types
 from kubescript.broker import answer, broker, operation, summary
 from kubescript.cluster import live
-from kubescript.evaluator import evaluator
 from kubescript.policy import policy
 from kubescript.request import request
 from kubescript.wire import exchanges

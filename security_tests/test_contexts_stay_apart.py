@@ -7,7 +7,6 @@ Everything is the product's own, put together by `app` from a file; the clusters
 from __future__ import annotations
 
 import json
-import logging
 import random
 import threading
 from collections import Counter
@@ -25,6 +24,7 @@ from kubescript.wire import exchanges
 from kubescript_sandbox.host import spawner
 from security_tests import benches
 from security_tests.recorder import CANARY, Recorder
+from tests.kit import quiet
 
 Count = Callable[[int], None]
 
@@ -93,21 +93,18 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def opened(command: tuple[str, ...], folder: Path) -> Iterator[Fleet]:
     """The product with this fork server."""
-    quiet = logging.getLogger("kubescript")
-    level = quiet.level
-    quiet.setLevel(logging.CRITICAL)
-    servers = {name: Recorder() for name in NAMES}
-    file = folder / "kubescript.toml"
-    file.write_text(SETTINGS.format(path=kubeconfig(folder, servers), strict=str(benches.STRICT).lower()))
-    source = spawner.Spawner(command)
-    source.start()
-    settings = config.load({}, file)
-    with app.opened(settings, source) as made:
-        yield Fleet(servers, settings, made)
-    source.close()
-    for server in servers.values():
-        server.__exit__(None, None, None)
-    quiet.setLevel(level)
+    with quiet.silence():
+        servers = {name: Recorder() for name in NAMES}
+        file = folder / "kubescript.toml"
+        file.write_text(SETTINGS.format(path=kubeconfig(folder, servers), strict=str(benches.STRICT).lower()))
+        source = spawner.Spawner(command)
+        source.start()
+        settings = config.load({}, file)
+        with app.opened(settings, source) as made:
+            yield Fleet(servers, settings, made)
+        source.close()
+        for server in servers.values():
+            server.__exit__(None, None, None)
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,6 @@ import base64
 import functools
 import gzip
 import json
-import logging
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -27,7 +26,7 @@ from kubescript.wire import exchanges
 from kubescript_sandbox.host import spawner
 from security_tests import recorder
 from security_tests.answering import Answering
-from tests.kit import fork_servers
+from tests.kit import fork_servers, quiet
 
 Count = Callable[[int], None]
 
@@ -105,13 +104,10 @@ class Keeper(Answering):
 
 @pytest.fixture
 def keeper() -> Iterator[Keeper]:
-    quiet = logging.getLogger("kubescript")
-    level = quiet.level
-    quiet.setLevel(logging.CRITICAL)
-    server = Keeper()
-    yield server
-    server.close()
-    quiet.setLevel(level)
+    with quiet.silence():
+        server = Keeper()
+        yield server
+        server.close()
 
 
 def settings(keeper: Keeper, folder: Path, **chosen: Any) -> config.Settings:

@@ -37,7 +37,7 @@ from kubescript_sandbox.host import spawner
 from kubescript_sandbox.wire import protocol
 from security_tests import permissions, raw_requests, recorder
 from security_tests.recorder import Info, Recorder, Seen
-from tests.kit import reading
+from tests.kit import quiet, reading
 
 Count = Callable[[int], None]
 
@@ -650,18 +650,15 @@ def door(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[tuple[Door, Recorder, bool]]:
     """A broker before the recording server, with nothing in front."""
-    quiet = logging.getLogger("kubescript")
-    level = quiet.level
-    quiet.setLevel(logging.CRITICAL)
-    engine = redaction.Engine(config.Redaction())
-    with Recorder() as server:
-        cluster = live.Live(server.kubeconfig(tmp_path_factory.mktemp("door")))
-        rules = policy.Policy("off" if request.param else "direct", (permissions.NO_SECRETS,))
-        limits = writes.Policy(per_minute=MANY)
-        yield reading.made(cluster, rules, compare=engine.changes, write_rules=limits), server, request.param
-        cluster.close()
-    engine.close()
-    quiet.setLevel(level)
+    with quiet.silence():
+        engine = redaction.Engine(config.Redaction())
+        with Recorder() as server:
+            cluster = live.Live(server.kubeconfig(tmp_path_factory.mktemp("door")))
+            rules = policy.Policy("off" if request.param else "direct", (permissions.NO_SECRETS,))
+            limits = writes.Policy(per_minute=MANY)
+            yield reading.made(cluster, rules, compare=engine.changes, write_rules=limits), server, request.param
+            cluster.close()
+        engine.close()
 
 
 def knock(door: tuple[Door, Recorder, bool], frame: dict[str, Any]) -> list[Info]:

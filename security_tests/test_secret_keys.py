@@ -12,7 +12,6 @@ import functools
 import gzip
 import itertools
 import json
-import logging
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from secrets import token_hex
@@ -26,14 +25,13 @@ import yaml
 from kubescript import app, config, errors, types
 from kubescript.broker import operation
 from kubescript.capture import capture as capturing
-from kubescript.inspection import metadata_bodies, served_objects
 from kubescript.policy import permissions, policy, rule_checks
 from kubescript.request import request
 from kubescript.wire import exchanges, inspection
 from kubescript_sandbox.host import spawner
 from security_tests import recorder
 from security_tests.answering import Answering
-from tests.kit import fork_servers
+from tests.kit import fork_servers, quiet, reading
 from tests.kit.controlplane import shared
 from tests.kit.controlplane.server import ControlPlane
 from tests.kit.controlplane.writer import Writer
@@ -316,13 +314,10 @@ def _answer(path: str) -> bytes:
 
 @pytest.fixture
 def liar() -> Iterator[Liar]:
-    quiet = logging.getLogger("kubescript")
-    level = quiet.level
-    quiet.setLevel(logging.CRITICAL)
-    server = Liar()
-    yield server
-    server.close()
-    quiet.setLevel(level)
+    with quiet.silence():
+        server = Liar()
+        yield server
+        server.close()
 
 
 def test_whatever_an_api_server_sends(
@@ -391,15 +386,8 @@ def test_the_pieces_of_a_list_change_nothing(attacks: Count) -> None:
     served = inspection.Metadata("Secret", "v1", keys=True)
     attacks(len(ANSWERS) * 3)
 
-    def reduced(body: bytes, size: int) -> bytes:
-        pieces = [body[at : at + size] for at in range(0, len(body), size)]
-        try:
-            return b"".join(metadata_bodies.of_list(served, pieces))
-        except served_objects.ShapeError:
-            return b"refused"
-
     for name, text in ANSWERS.items():
-        found = {reduced(text.encode(), size) for size in (1, 64, 1 << 20)}
+        found = {reading.reduce_list(served, text.encode(), size) for size in (1, 64, 1 << 20)}
         (written,) = found
         assert ENCODED.encode() not in written and b"stringData" not in written, name
 

@@ -11,7 +11,6 @@ import base64
 import gzip
 import itertools
 import json
-import logging
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -26,14 +25,14 @@ from kubescript import app, config, programs, types
 from kubescript.broker import operation
 from kubescript.capture import capture as capturing
 from kubescript.cluster import live
-from kubescript.inspection import metadata_bodies, served_objects
+from kubescript.inspection import metadata_bodies
 from kubescript.policy import policy
 from kubescript.wire import exchanges, inspection
 from kubescript_sandbox.host import spawner
 from security_tests import recorder
 from security_tests.answering import Answering
 from security_tests.recorder import CANARY, KEY_CANARY, Recorder
-from tests.kit import reading
+from tests.kit import quiet, reading
 
 Count = Callable[[int], None]
 
@@ -84,21 +83,18 @@ class Product:
 @pytest.fixture(scope="module", params=[True, False], ids=["masked", "unmasked"])
 def parts(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[app.Application]:
     """kubescript before a server that ignores what it is asked for, with masking on and off."""
-    quiet = logging.getLogger("kubescript")
-    level = quiet.level
-    quiet.setLevel(logging.CRITICAL)
-    source = spawner.Spawner(programs.WORKER)
-    source.start()
-    with Recorder() as server:
-        chosen = config.Settings(
-            kubeconfig=server.kubeconfig(tmp_path_factory.mktemp("metadata")),
-            redaction=config.Redaction(enabled=request.param),
-            output=PLAIN,
-        )
-        with app.opened(chosen, source) as opened:
-            yield opened
-    source.close()
-    quiet.setLevel(level)
+    with quiet.silence():
+        source = spawner.Spawner(programs.WORKER)
+        source.start()
+        with Recorder() as server:
+            chosen = config.Settings(
+                kubeconfig=server.kubeconfig(tmp_path_factory.mktemp("metadata")),
+                redaction=config.Redaction(enabled=request.param),
+                output=PLAIN,
+            )
+            with app.opened(chosen, source) as opened:
+                yield opened
+        source.close()
 
 
 @pytest.mark.promise("P-13")
@@ -198,6 +194,7 @@ class Liar(Answering):
 
 
 @pytest.mark.promise("P-13")
+@quiet.silence()
 def test_whatever_an_api_server_sends(
     source: spawner.Spawner, tmp_path: Path, received: bytearray, attacks: Count
 ) -> None:
@@ -206,7 +203,6 @@ def test_whatever_an_api_server_sends(
     attacks(len(STATUSES) * len(ANSWERS) * len(CALLS))
     server = Liar()
     chosen = config.Settings(kubeconfig=recorder.kubeconfig(server.port, tmp_path), output=PLAIN)
-    logging.getLogger("kubescript").setLevel(logging.CRITICAL)
     with app.opened(chosen, source) as parts:
         product = Product(parts, received)
         for status, (name, text), call in itertools.product(STATUSES, ANSWERS.items(), CALLS):
@@ -218,7 +214,6 @@ def test_whatever_an_api_server_sends(
                 assert name == "nothing" and "Watch" in call, (status, name, call)
         assert product.ask(WORKS).text == "[1]"
     server.close()
-    logging.getLogger("kubescript").setLevel(logging.NOTSET)
 
 
 @pytest.mark.promise("P-13")
@@ -227,15 +222,8 @@ def test_the_pieces_of_a_list_change_nothing(attacks: Count) -> None:
     served = inspection.Metadata("Secret", "v1")
     attacks(len(ANSWERS) * 4)
 
-    def reduced(body: bytes, size: int) -> bytes:
-        pieces = [body[at : at + size] for at in range(0, len(body), size)]
-        try:
-            return b"".join(metadata_bodies.of_list(served, pieces))
-        except served_objects.ShapeError:
-            return b"refused"
-
     for name, text in ANSWERS.items():
-        found = {reduced(text.encode(), size) for size in (1, 7, 64, 1 << 20)}
+        found = {reading.reduce_list(served, text.encode(), size) for size in (1, 7, 64, 1 << 20)}
         assert len(found) == 1, name
         assert not any(value in one for one in found for value in PLANTED), name
 
@@ -361,13 +349,13 @@ SELECTORS: Final = (None, "metadata.name=one")
 
 @pytest.mark.promise("P-07", "P-13")
 @pytest.mark.parametrize("read_only", [True, False])
+@quiet.silence()
 def test_whatever_a_hostile_worker_asks_for_metadata_is_what_an_api_server_is_asked_for(
     read_only: bool, tmp_path: Path, attacks: Count
 ) -> None:
     """Every method, path, query and form of an answer: what arrives is a plain read that accepts nothing but metadata."""
     calls = list(itertools.product(METHODS, PATHS, QUERIES, ACCEPTS))
     attacks(len(calls))
-    logging.getLogger("kubescript").setLevel(logging.CRITICAL)
     with Recorder() as server:
         cluster = live.Live(server.kubeconfig(tmp_path))
         door = reading.made(cluster, policy.Policy("off" if read_only else "direct"))
@@ -384,4 +372,3 @@ def test_whatever_a_hostile_worker_asks_for_metadata_is_what_an_api_server_is_as
             assert PURE.fullmatch(one.header("Accept")[0]), (one.line, one.header("Accept"))
             assert "includeObject" not in keys and keys.get("fieldSelector") in SELECTORS, one.line
         cluster.close()
-    logging.getLogger("kubescript").setLevel(logging.NOTSET)

@@ -12,8 +12,10 @@ from kubescript.broker import answer, broker
 from kubescript.changes import writer
 from kubescript.changes.rules import writes
 from kubescript.cluster import base
+from kubescript.inspection import metadata_bodies, served_objects
 from kubescript.policy import policy
 from kubescript.request import request
+from kubescript.wire import inspection
 from kubescript_masking.engine import completeness
 from kubescript_masking.wire import lists
 
@@ -86,3 +88,12 @@ def made(cluster: base.Cluster, rules: policy.Policy, **hooks: Any) -> broker.Br
 
 def _incomparable(*_: object) -> NoReturn:
     raise errors.PlanError("nothing compares objects here", code="plan.nobody")
+
+
+def reduce_list(served: inspection.Metadata, body: bytes, size: int) -> bytes:
+    """What passes of a list that arrives in pieces of this size; `refused` if nothing may."""
+    pieces = [body[at : at + size] for at in range(0, len(body), size)]
+    try:
+        return b"".join(metadata_bodies.of_list(served, pieces))
+    except served_objects.ShapeError:
+        return b"refused"

@@ -9,10 +9,7 @@ from dataclasses import replace
 from kubescript import config, errors
 from kubescript.auth import user
 
-__all__ = ["Table", "is_for", "matches", "narrow", "reduce", "scopes"]
-
-Table = config.Access | config.Approvers | config.PreApproved
-"""A table that goes by users, their issuer and their groups."""
+__all__ = ["is_for", "matches", "narrow", "reduce", "scopes"]
 
 
 def narrow(settings: config.Settings, caller: user.User) -> config.Settings:
@@ -49,7 +46,7 @@ def reduce(settings: config.Settings, caller: user.User) -> user.User:
     return replace(caller, scopes=caller.scopes & needed)
 
 
-def is_for(table: Table, caller: user.User) -> bool:
+def is_for(table: config.Callers, caller: user.User) -> bool:
     """Says whether a table is for this caller by users, issuer and groups; what it does not name, it does not
     restrict."""
     is_user = not table.users or matches((caller.name,), table.users)

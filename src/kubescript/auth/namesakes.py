@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kubescript import config
-from kubescript.auth import access_rules, user
+from kubescript.auth import user
 
 __all__ = ["find", "label"]
 
@@ -28,7 +28,7 @@ def find(settings: config.Settings) -> Iterator[str]:
             yield f"{name} names users without an `issuer`: whoever has such a name by any way counts ({ways})"
 
 
-def _tables(settings: config.Settings) -> Iterator[tuple[str, access_rules.Table]]:
+def _tables(settings: config.Settings) -> Iterator[tuple[str, config.Callers]]:
     """Yields all tables that go by users, by their names."""
     for access in settings.access:
         yield "[[access]]", access

@@ -16,11 +16,11 @@ import click
 from kubescript.cli import opening, process, terminal
 
 if TYPE_CHECKING:
-    from kubescript import app
+    from kubescript import app, types
     from kubescript.changes import planning
     from kubescript.changes.store import record
 
-__all__ = ["ask_and_apply", "check_person", "flags_for", "planning_of", "settle", "text", "width"]
+__all__ = ["ask_and_apply", "check_person", "finish", "flags_for", "planning_of", "settle", "text", "width"]
 
 _FAILED: Final = 1
 _WIDEST: Final = 140
@@ -46,6 +46,14 @@ def settle(opened: app.Application, plan: str, result: str | None = None) -> int
     finally:
         if result is not None:
             process.echo(result)
+
+
+def finish(opened: app.Application, answer: types.Answer) -> int:
+    """Prints the answer of a script that has ended, and has a person decide on its writes. Returns the exit code."""
+    if answer.plan:
+        return settle(opened, answer.plan, answer.text)
+    process.echo(answer.text, err=answer.is_error)
+    return _FAILED if answer.is_error else 0
 
 
 def ask_and_apply(opened: app.Application, plan: str) -> int:

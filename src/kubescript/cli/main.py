@@ -100,12 +100,7 @@ def run(context: click.Context, /, file: TextIO | None, code: str | None, timeou
         caller = opening.operator("run")
         with terminal.Status(terminal.starting()) as status:
             answer = anyio.run(evaluate, script, timeout, status.on_progress, caller)
-        if answer.plan:
-            # The script has ended, but a person must decide on its writes.
-            exit_code = decisions.settle(opened, answer.plan, answer.text)
-        else:
-            process.echo(answer.text, err=answer.is_error)
-            exit_code = _FAILED if answer.is_error else 0
+        exit_code = decisions.finish(opened, answer)
     context.exit(exit_code)
 
 

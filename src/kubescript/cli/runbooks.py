@@ -162,11 +162,7 @@ def run(context: click.Context, /, name: str, arguments: tuple[str, ...], **give
 
         with terminal.Status(terminal.starting()):
             answer = anyio.run(evaluate)
-        if answer.plan:
-            exit_code = decisions.settle(opened, answer.plan, answer.text)
-        else:
-            process.echo(answer.text, err=answer.is_error)
-            exit_code = _FAILED if answer.is_error else 0
+        exit_code = decisions.finish(opened, answer)
     context.exit(exit_code)
 
 

@@ -1,6 +1,6 @@
 """All settings, which are read once from flags, environment and file, in this order of precedence, and frozen."""
 
-from kubescript.config.callers import Access, Approvers, Auth, Impersonation, Introspection
+from kubescript.config.callers import Access, Approvers, Auth, Callers, Impersonation, Introspection
 from kubescript.config.commands import ROUTES, OpenShift, OpenStack, Route, normal_url
 from kubescript.config.context_table import Context, DeniedResource
 from kubescript.config.deferring import defer_models
@@ -15,9 +15,9 @@ from kubescript.config.suggestions import nearest
 from kubescript.config.write_policy import Approvals, Expression, Level, Login, NoticeFormat, Notify, Plans, WritePolicy
 
 __all__ = [
-    "LOOPBACK", "MIB", "ROUTES", "RUNBOOK_NAME", "Access", "Approvals", "Approvers", "Audit", "Auth", "Context",
-    "DeniedResource", "Expression", "Http", "Impersonation", "Introspection", "Level", "Limits", "Login", "Mode",
-    "NoticeFormat", "Notify", "OpenShift", "OpenStack", "Output", "Plans", "PreApproved", "Redaction", "RedactionRule",
-    "Route", "Runbooks", "Sandbox", "Settings", "Telemetry", "Tls", "WritePolicy", "check_reload", "defer_models",
-    "load", "lower", "nearest", "normal_url",
+    "LOOPBACK", "MIB", "ROUTES", "RUNBOOK_NAME", "Access", "Approvals", "Approvers", "Audit", "Auth", "Callers",
+    "Context", "DeniedResource", "Expression", "Http", "Impersonation", "Introspection", "Level", "Limits", "Login",
+    "Mode", "NoticeFormat", "Notify", "OpenShift", "OpenStack", "Output", "Plans", "PreApproved", "Redaction",
+    "RedactionRule", "Route", "Runbooks", "Sandbox", "Settings", "Telemetry", "Tls", "WritePolicy", "check_reload",
+    "defer_models", "load", "lower", "nearest", "normal_url",
 ]  # fmt: skip

@@ -9,7 +9,7 @@ from pydantic import Field
 
 from kubescript.config import section
 
-__all__ = ["Access", "Approvers", "Auth", "Impersonation", "Introspection"]
+__all__ = ["Access", "Approvers", "Auth", "Callers", "Impersonation", "Introspection"]
 
 
 class Introspection(section.Section):
@@ -63,9 +63,8 @@ class Impersonation(section.Section):
     """
 
 
-class Access(section.Section):
-    """The rights of some callers. The first table that matches a caller applies; a caller that matches none is
-    refused."""
+class Callers(section.Section):
+    """The callers whom a table matches: by name, by who has vouched for them, and by group."""
 
     users: tuple[str, ...] = ()
     """The users whom the table matches; `*@example.com` is a pattern. Default: every caller."""
@@ -74,6 +73,12 @@ class Access(section.Section):
     `token_review` or `client_ca_file`. Default: anyone."""
     groups: tuple[str, ...] = ()
     """The groups of which the caller must be in one. Default: every caller."""
+
+
+class Access(Callers):
+    """The rights of some callers. The first table that matches a caller applies; a caller that matches none is
+    refused."""
+
     scopes: tuple[str, ...] = ()
     """The scopes that the caller's token must all have."""
     toolsets: tuple[str, ...] | None = None
@@ -85,17 +90,10 @@ class Access(section.Section):
     toolset `openstack` writes nothing. Default: the cluster's mode."""
 
 
-class Approvers(section.Section):
+class Approvers(Callers):
     """People who may approve other callers' plans on the page, where callers are known. A plan is theirs to decide if
     these tables together cover every namespace in which it changes something."""
 
-    users: tuple[str, ...] = ()
-    """The users whom the table matches; `*@example.com` is a pattern. Default: every caller."""
-    issuer: str | None = None
-    """Who must have vouched for the caller: the issuer of the identity provider, `tokens`, `tokens_file`,
-    `token_review` or `client_ca_file`. Default: anyone."""
-    groups: tuple[str, ...] = ()
-    """The groups of which the person must be in one. Default: every caller."""
     namespaces: Annotated[tuple[str, ...], Field(min_length=1)]
     """The namespaces: `shop-*` is a pattern, `*` matches all. Objects without a namespace are covered only by "" and
     by `*`."""

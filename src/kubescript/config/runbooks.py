@@ -8,7 +8,7 @@ from typing import Annotated, Final, Literal, Self
 import pydantic
 from pydantic import Field
 
-from kubescript.config import section
+from kubescript.config import callers, section
 
 __all__ = ["RUNBOOK_NAME", "PreApproved", "Runbooks"]
 
@@ -16,17 +16,10 @@ RUNBOOK_NAME: Final = r"^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$"
 """The form of a runbook's name: that of a DNS label."""
 
 
-class PreApproved(section.Section):
-    """The bounds within which a runbook's plan needs no person."""
+class PreApproved(callers.Callers):
+    """The bounds within which a runbook's plan needs no person, for the callers whom `users` or `groups` name. Over
+    stdio the caller is the operating system's user."""
 
-    users: tuple[str, ...] = ()
-    """The callers for whom it holds; `*@example.com` is a pattern. Over stdio the caller is the operating system's
-    user. Default: every caller in `groups`."""
-    issuer: str | None = None
-    """Who must have vouched for the caller: the issuer of the identity provider, `tokens`, `tokens_file`,
-    `token_review` or `client_ca_file`. Default: anyone."""
-    groups: tuple[str, ...] = ()
-    """The groups of which the caller must be in one. Default: every caller in `users`."""
     contexts: tuple[str, ...] = ()
     """The clusters, by their names in `contexts`, where the server has those. Default: none of them."""
     namespaces: Annotated[tuple[str, ...], Field(min_length=1)]

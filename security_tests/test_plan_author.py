@@ -267,7 +267,7 @@ def test_a_plan_whose_author_is_altered_in_the_store_is_not_applied(server: Serv
     """The approval is for the author too: somebody makes himself, or a group of administrators, the author."""
     case = server.planned().decide()
     found = server.approvals.get(case.plan).plan
-    known = msgspec.structs.replace(found.author.known, groups=("system:masters",))
+    known = msgspec.structs.replace(found.author.identity, groups=("system:masters",))
     altered = msgspec.structs.replace(found, author=msgspec.structs.replace(found.author, identity=known))
     with sqlite3.connect(server.place.folder / "state" / "plans.db") as database:
         values = (msgspec.json.encode(altered), altered.hash, case.plan)

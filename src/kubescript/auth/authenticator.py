@@ -86,7 +86,7 @@ class Authenticator:
         auth = self._settings
         return bool(auth.tokens or auth.tokens_file or auth.token_review)
 
-    async def typed(self, token: str) -> user.Credential:
+    async def verify_typed(self, token: str) -> user.Credential:
         """Returns the credential of a token that a person has typed to log in to the page. Raises AuthError."""
         found = await self.bearer(token)
         # Attack: a client gets access tokens of its own from the identity provider, and logs in to the page as its

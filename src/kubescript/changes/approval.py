@@ -169,30 +169,26 @@ class Approvals:
     def _of_author(self, planned: plan.Plan) -> Iterator[Approvals]:
         """Yields the approvals that may carry out a plan: its author's, if the author is authenticated. Raises
         PlanError (plan.author) when the author may not plan any more, and KubescriptError."""
-        if self._authors is None or planned.author.known is None:
+        if self._authors is None or not planned.author.identity:
             yield self
             return
-        with self._authors(planned.author.known) as own:
+        with self._authors(planned.author.identity) as own:
             yield own
 
     def _list_lost(self, found: record.Record) -> list[record.Decision]:
         """Returns the approvals by people who may not approve the plan any more. Raises ConfigError."""
         # Attack: a person who is no approver by now has approved a plan that waits for another approval.
-        return [
-            each
-            for each in found.decisions
-            if each.counts
-            and each.identity is not None
-            and self._approvers is not None
-            and not self._approvers(each.identity, found.plan)
-        ]
+        if self._approvers is None:
+            return []
+        approvals = [each for each in found.decisions if each.counts]
+        return [each for each in approvals if each.identity and not self._approvers(each.identity, found.plan)]
 
     def _check_approvers(self, found: record.Record) -> None:
         """Raises PlanError (plan.approver) if a plan that nobody has begun to apply lacks an approval by now. Raises
         ConfigError."""
         lost = self._list_lost(found) if found.state == "approved" else ()
-        for each in lost:
-            raise errors.PlanError(f"{each.approver} may not approve this plan any more", code="plan.approver")
+        if lost:
+            raise errors.PlanError(f"{lost[0].approver} may not approve this plan any more", code="plan.approver")
 
     def _check_record(self, planned: plan.Plan) -> None:
         """Raises PlanError unless all that this server does with the plan goes on the record that has the plan."""

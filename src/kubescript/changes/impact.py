@@ -89,9 +89,12 @@ class Assessor:
     def assess(self, steps: Sequence[plan.Step], operation: operation.Operation) -> tuple[plan.Step, ...]:
         """Returns the steps with the findings of the rules, their effects, and the findings on these."""
         judged = self.judge(steps)
+        on_pods = pods.describe(steps)
+        on_others = needs.describe(steps)
         told = []
-        for step, own, needed in zip(judged, pods.describe(steps), needs.describe(steps), strict=True):
-            told.append(msgspec.structs.replace(step, effects=own + nodes.describe(step) + needed))
+        for step, first, last in zip(judged, on_pods, on_others, strict=True):
+            effects = first + nodes.describe(step) + last
+            told.append(msgspec.structs.replace(step, effects=effects))
         return self.look(told, operation)
 
     def judge(self, steps: Sequence[plan.Step]) -> tuple[plan.Step, ...]:
@@ -137,7 +140,7 @@ def _describe(step: plan.Step) -> dict[str, Any]:
     change: dict[str, Any] = {field: getattr(step, field) for field in _FIELDS}
     change |= {field: list(getattr(step, field)) for field in _IMAGES}
     change |= {field: _without_references(getattr(step, field)) for field in _PODS}
-    change["taints"] = msgspec.to_builtins(list(step.evicting))
+    change["taints"] = [msgspec.to_builtins(taint) for taint in step.evicting]
     change["uid"] = step.precondition.uid if step.precondition is not None else ""
     change["orphans"] = _orphans(step)
     return change

@@ -225,29 +225,24 @@ class Author(msgspec.Struct, frozen=True):
     """The author, if authenticated. Otherwise it is not encoded, so that plans of older servers keep their hash."""
 
     @property
-    def known(self) -> Identity | None:
-        """The author, if authenticated."""
-        return self.identity if isinstance(self.identity, Identity) else None
-
-    @property
     def person(self) -> str:
         """A string that identifies the person; empty if the author is not authenticated. See `user.User.person`."""
-        return self.known.caller.person if self.known is not None else ""
+        return self.identity.caller.person if self.identity else ""
 
     @property
     def account(self) -> str:
         """A string that identifies the person under any name; empty if that is unknown. See `user.User.account`."""
-        return self.known.caller.account if self.known is not None else ""
+        return self.identity.caller.account if self.identity else ""
 
     @property
     def is_sender(self) -> bool:
         """Whether the plan is sent in the author's name, rather than in the server's."""
-        return self.known is not None and self.known.acts_as != "server"
+        return self.identity is not msgspec.UNSET and self.identity.acts_as != "server"
 
     @property
     def brings_token(self) -> bool:
         """Whether the plan is sent with the author's own token, which only the author's calls have."""
-        return self.known is not None and self.known.acts_as == "caller"
+        return self.identity is not msgspec.UNSET and self.identity.acts_as == "caller"
 
 
 class Runbook(msgspec.Struct, frozen=True):

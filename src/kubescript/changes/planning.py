@@ -69,14 +69,10 @@ class Planning:
         rules = _safety_rules(settings)
         terms: dict[str, planner.Terms] = {}
         self._targets: dict[str, application.Target] = {}
-        for context, access in accesses.items():
-            own = settings.of_context(context) if context else settings
-            if own.mode != "plan":
-                continue
-            name = context if len(accesses) > 1 else ""
+        for name, own, access in _list_clusters(settings, accesses):
             assessor = impact.Assessor(run, name, lambda steps: review.review(steps, rules))
             terms[name] = _terms(own, access, assessor)
-            self._targets[name] = application.Target(access.writer, terms[name].policy, terms[name].identify, assessor)
+            self._targets[name] = _target(access, terms[name])
         self.planner = planner.Planner(
             kept.store,
             terms,
@@ -214,6 +210,20 @@ def _author(settings: config.Settings, caller: plan.Identity | None) -> plan.Aut
     if caller is not None:
         return plan.Author(namesakes.label(settings, caller.caller), identity=caller)
     return plan.Author(planner.local_user() if settings.transport == "stdio" else "")
+
+
+def _list_clusters(
+    settings: config.Settings, accesses: Mapping[str, writer.WritableAccess]
+) -> Iterator[tuple[str, config.Settings, writer.WritableAccess]]:
+    """Yields the clusters that take plans: the name in plans, which do not name the only one, settings and access."""
+    for context, access in accesses.items():
+        own = settings.of_context(context) if context else settings
+        if own.mode == "plan":
+            yield context if len(accesses) > 1 else "", own, access
+
+
+def _target(access: writer.WritableAccess, terms: planner.Terms) -> application.Target:
+    return application.Target(access.writer, terms.policy, terms.identify, terms.assessor)
 
 
 def _terms(settings: config.Settings, access: writer.WritableAccess, assessor: impact.Assessor) -> planner.Terms:

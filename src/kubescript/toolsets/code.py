@@ -182,7 +182,7 @@ def _effect(settings: config.Settings, clusters: Collection[config.Settings], ro
         return _READ_ONLY
     effect = _PLANNED if "plan" in settings.modes else _READ_WRITE
     # What only some of them refuse is for the refusal to say.
-    refused = [what for what in rules[0].refused if all(what in each.refused for each in rules)]
+    refused = [what for what in rules[0].refusals if all(what in each.refusals for each in rules)]
     return effect.format(refused=_list_refused(refused, room))
 
 

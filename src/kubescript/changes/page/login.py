@@ -214,7 +214,7 @@ class Entrance:
 
     async def _identify(self, request: Request, way: sessions.Way, token: str) -> user.Credential:
         if way == "token":
-            return await self._verifier.typed(token)
+            return await self._verifier.verify_typed(token)
         certificate = request.scope.get(scope_keys.CERTIFICATE)
         if certificate is None:
             raise errors.AuthError("type a token")

@@ -39,7 +39,7 @@ def app(store: deciding.Store, on_approved: Callable[[str], None], keys: access.
     return Starlette(
         routes=[Mount(keys.path, routes=routes)],
         middleware=[Middleware(serving.Headers), Middleware(guard.Guard)],
-        exception_handlers={errors.PlanError: pages.failed},
+        exception_handlers={errors.PlanError: pages.tell_failure},
     )
 
 
@@ -77,7 +77,7 @@ class _Pages:
         form = await deciding.read_form(request)
         return await concurrency.run_in_threadpool(self._decide, request, form)
 
-    def failed(self, request: Request, error: Exception) -> Response:
+    def tell_failure(self, request: Request, error: Exception) -> Response:
         """Returns the page for a plan that cannot be shown."""
         assert isinstance(error, errors.PlanError)
         status = 503

@@ -71,9 +71,9 @@ def _find_context(settings: config.Settings, planned: plan.Plan) -> str:
     not known."""
     own = settings
     # Attack: the server has several clusters, and the author may use one that is not the first.
-    if planned.author.known is not None:
+    if planned.author.identity:
         try:
-            own = access_rules.narrow(settings, planned.author.known.caller)
+            own = access_rules.narrow(settings, planned.author.identity.caller)
         except errors.AuthError:
             return ""
     if len(own.context_names) > 1:

@@ -71,9 +71,9 @@ def app(served: host.Host, verifier: authenticator.Authenticator) -> Starlette:
         middleware=[Middleware(unread.Answers), Middleware(serving.Headers)],
         exception_handlers={
             login.Refused: login.answer_refusal,
-            errors.AuthError: team.failed,
-            errors.Busy: team.failed,
-            errors.PlanError: team.failed,
+            errors.AuthError: team.tell_failure,
+            errors.Busy: team.tell_failure,
+            errors.PlanError: team.tell_failure,
         },
     )
     # Such a redirect would name the scheme and the host that the last proxy has used.
@@ -108,7 +108,7 @@ class _Team:
         form = await deciding.read_form(request)
         return await self._work(person, lambda: self._decide(request, session, person, form))
 
-    def failed(self, request: Request, error: Exception) -> Response:
+    def tell_failure(self, request: Request, error: Exception) -> Response:
         """Returns the page for a request that has failed."""
         assert isinstance(error, errors.KubescriptError)
         # Attack: the answer about another person's plan differs from that about an unknown one.

@@ -73,7 +73,7 @@ class Policy:
         return chosen if self.is_read or chosen == "allow" else "refuse"
 
     @property
-    def refused(self) -> tuple[str, ...]:
+    def refusals(self) -> tuple[str, ...]:
         """What is never written, by the levels of the built-in rules, in a word or two each."""
         return tuple(rule.what for rule in table.RULES if self.level(rule) == "refuse")
 

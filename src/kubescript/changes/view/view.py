@@ -151,7 +151,7 @@ def _sentence(one: plan.Plan, state: record.State, now: float) -> Iterator[str |
     if one.runbook:
         yield ", made by runbook "
         yield characters.show(one.runbook.name)
-    yield _NAMES[one.author.known.acts_as if one.author.known is not None else "server"]
+    yield _NAMES[one.author.identity.acts_as if one.author.identity else "server"]
     if one.approvals > 1:
         yield f", needs the approval of {one.approvals} people, of whom none has made it"
     if state == "pending":

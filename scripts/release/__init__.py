@@ -1,0 +1,1 @@
+"""What a release of kubescript is made of: `python -m scripts.release dist`."""

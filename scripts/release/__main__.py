@@ -1,0 +1,40 @@
+"""`python -m scripts.release DIST [PART…]` makes the parts of a release in DIST, all of them when none is named.
+
+Each part is a module here with a function `make(publication, dist)`; PARTS has their order.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+from scripts.release import publication, wheels
+
+__all__ = ["PARTS", "main"]
+
+Part = Callable[[publication.Publication, Path], None]
+
+PARTS: Final[dict[str, Part]] = {
+    "wheels": wheels.make,
+}
+"""The parts in the order in which they are made: later ones read what earlier ones wrote."""
+
+
+def main(dist: Path, *names: str) -> None:
+    """Makes the parts of these names."""
+    unknown = set(names) - set(PARTS)
+    if unknown:
+        sys.exit(f"unknown parts: {', '.join(sorted(unknown))}; there are {', '.join(PARTS)}")
+    dist.mkdir(parents=True, exist_ok=True)
+    published = publication.read()
+    for name, make in PARTS.items():
+        if not names or name in names:
+            print(f"{name} …", flush=True)
+            make(published, dist)
+
+
+if __name__ == "__main__":
+    folder, *parts = sys.argv[1:]
+    main(Path(folder).absolute(), *parts)

@@ -1,0 +1,45 @@
+"""Where a version is published: packaging/publication.toml, and the version itself."""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import kubescript
+
+__all__ = ["PACKAGING", "REPOSITORY", "Publication", "read"]
+
+REPOSITORY: Final = Path(__file__).resolve().parent.parent.parent
+PACKAGING: Final = REPOSITORY / "packaging"
+
+
+@dataclass(frozen=True, slots=True)
+class Publication:
+    """The names that a release carries."""
+
+    version: str
+    repository: str
+    """URL of the code host's page."""
+    image: str
+    """Name of the image, with its registry and without a tag."""
+    mcp_name: str
+    """Name of the server in the MCP registry."""
+
+    @property
+    def downloads(self) -> str:
+        """URL under which the files of this release are."""
+        return f"{self.repository}/releases/download/v{self.version}"
+
+
+def read() -> Publication:
+    """Reads packaging/publication.toml; a variable KUBESCRIPT_<NAME> of the environment wins."""
+    text = (PACKAGING / "publication.toml").read_text()
+    names = tomllib.loads(text)
+    for key in names:
+        given = os.environ.get(f"KUBESCRIPT_{key.upper()}")
+        if given:
+            names[key] = given
+    return Publication(version=kubescript.__version__, **names)

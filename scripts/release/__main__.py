@@ -10,13 +10,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
-from scripts.release import publication, wheels
+from scripts.release import changelog, publication, wheels
 
 __all__ = ["PARTS", "main"]
 
 Part = Callable[[publication.Publication, Path], None]
 
 PARTS: Final[dict[str, Part]] = {
+    "changelog": changelog.make,
     "wheels": wheels.make,
 }
 """The parts in the order in which they are made: later ones read what earlier ones wrote."""

@@ -1,4 +1,4 @@
-"""Wheels and source distributions of `kubescript` and `kubescript-safety`."""
+"""Wheels and source distributions of `kubescript` and `kubescript-safety`: the same bytes from the same sources."""
 
 from __future__ import annotations
 
@@ -15,8 +15,18 @@ PROJECTS: Final = (".", "src/kubescript_safety")
 
 
 def make(published: publication.Publication, dist: Path) -> None:
-    """Builds the sdist and the wheel of each distribution into `dist`."""
+    """Builds the sdist of each distribution, and the wheel from the sdist, into `dist`.
+
+    Hatchling gives all files one date, so two builds have the same bytes. What a package index would refuse, or a
+    wheel that installs more than its packages, stops the release.
+    """
     for project in PROJECTS:
-        folder = publication.REPOSITORY / project
-        command = [sys.executable, "-m", "build", "--no-isolation", "--sdist", "--wheel", "--outdir", str(dist)]
-        subprocess.run([*command, str(folder)], check=True)
+        _run("build", "--no-isolation", "--outdir", str(dist), str(publication.REPOSITORY / project))
+    wheels = [str(wheel) for wheel in sorted(dist.glob("*.whl"))]
+    sdists = [str(sdist) for sdist in sorted(dist.glob("*.tar.gz"))]
+    _run("twine", "check", "--strict", *wheels, *sdists)
+    _run("check_wheel_contents", *wheels)
+
+
+def _run(module: str, *arguments: str) -> None:
+    subprocess.run([sys.executable, "-m", module, *arguments], check=True)

@@ -4,4 +4,4 @@ This file must import nothing: the fork server imports the package before any se
 anything imported here would be loaded in every sandbox.
 """
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"

@@ -27,7 +27,10 @@ _MAX_NOTES: Final = 100
 # than a script.
 _MAX_RECORDS: Final = 10_000
 _MASK: Final = re.compile("(?:\N{LEFT-POINTING DOUBLE ANGLE QUOTATION MARK}|\\\\u00ab)redacted:([a-z0-9-]{1,40}):")
-_SAW_MASKS: Final = "redacted: values that the script compared or measured"
+_SAW_MASKS: Final = (
+    "redacted: the script read masked secrets, so trust no comparison, search or length of them, "
+    "only whether they are set"
+)
 _TOOL: Final = "tool."
 """Prefix of the error codes of classic tools."""
 _INCOMPLETE: Final = "the answer may be incomplete"

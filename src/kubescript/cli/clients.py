@@ -7,6 +7,7 @@ import json
 import os
 import re
 import shlex
+import shutil
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -18,7 +19,17 @@ from kubescript import errors
 if TYPE_CHECKING:
     from kubescript import config
 
-__all__ = ["CLIENTS", "Client", "Server", "claude_line", "server", "snippet", "warnings", "without_passwords"]
+__all__ = [
+    "CLIENTS",
+    "Client",
+    "Server",
+    "claude_line",
+    "command",
+    "server",
+    "snippet",
+    "warnings",
+    "without_passwords",
+]
 
 _PASSWORD: Final = re.compile(r"://[^/\s]*@")
 """User and password in a URL, such as that of a telemetry receiver."""
@@ -179,6 +190,13 @@ def _kubeconfig_errors(settings: config.Settings) -> list[errors.ClusterError]:
         except errors.ClusterError as error:
             found.append(error)
     return found
+
+
+def command() -> str:
+    """Returns what a person types in this shell to start this installation."""
+    if shutil.which("kubescript") in _program():
+        return "kubescript"
+    return shlex.join(_program())
 
 
 def _program() -> tuple[str, ...]:

@@ -7,10 +7,12 @@ import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from kubescript.cli import clients
+
 if TYPE_CHECKING:
     from kubescript import evaluator, types
 
-__all__ = ["SCRIPTS", "SNAPSHOT", "perform"]
+__all__ = ["SCRIPTS", "SNAPSHOT", "next_steps", "perform"]
 
 SNAPSHOT: Final = Path(__file__).with_name("demo.tar.gz")
 """Created by `python scripts/generate_demo.py`."""
@@ -73,6 +75,15 @@ async def perform(session: evaluator.Evaluator, number: int) -> str:
     shown = textwrap.indent(script, "    ")
     cost = _cost(answer)
     return f"{heading}\n\n{shown}\n{answer.text}\n\n{cost}\n"
+
+
+def next_steps() -> str:
+    """Returns two lines: how to ask one's own cluster, and how to connect a client."""
+    command = clients.command()
+    return (
+        f"Next: `{command} doctor` checks the sandbox and your own cluster, which stays read-only.\n"
+        f"Then: `{command} client claude-desktop --write`, or claude-code, cursor, vscode; see docs/connect.md."
+    )
 
 
 def _cost(answer: types.Answer) -> str:

@@ -247,6 +247,7 @@ def demo(context: click.Context, /, **given: object) -> None:
             with terminal.Status(terminal.starting()):
                 page = anyio.run(demo.perform, opened.operator.evaluator, number)
             process.echo(page)
+    process.echo(demo.next_steps())
 
 
 @cli.command(short_help="Connect an MCP client: print or write its configuration.")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import shlex
 import subprocess
 from pathlib import Path
 
@@ -103,9 +105,13 @@ def test_a_server_does_not_start_with_a_dead_rule(saved: Path, tmp_path: Path) -
 
 
 def test_demo_answers_three_questions() -> None:
-    """`kubescript demo` shows three scripts, their answers, and bytes fetched and returned."""
+    """`kubescript demo` shows three scripts, their answers, bytes fetched and returned, and commands to go on with."""
     done = kubescript("demo")
     assert done.returncode == 0, done.stderr
+    doctor = re.search("^Next: `(.+) doctor`", done.stdout, re.MULTILINE)
+    assert doctor is not None, done.stdout
+    version = subprocess.run([*shlex.split(doctor[1]), "--version"], capture_output=True, text=True, check=True)
+    assert "kubescript" in version.stdout
     assert done.stdout.count("bytes fetched") == 3
     assert "CrashLoopBackOff" in done.stdout
     assert "error" not in done.stdout.lower().replace("errimagepull", "").replace('"error"', "").replace(

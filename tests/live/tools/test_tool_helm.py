@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import operator
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -52,7 +53,7 @@ def typed(cluster: Path, tmp_path_factory: pytest.TempPathFactory) -> Typed:
 
 def rows(result: Any) -> list[dict[str, str]]:
     """The rows of helm_list by their titles; no cell of these releases has a blank in it."""
-    titles, *lines = (line for line in tools.text(result).splitlines() if not line.startswith("[warning:"))
+    titles, *lines = (line for line in tools.text(result).splitlines() if not line.startswith(("[warning:", "(")))
     assert titles.split("  ")[0] == "NAME"
     starts = [match.start() for match in re.finditer(r"(?:(?<=  )|^)\S", titles)]
     cells = [
@@ -117,7 +118,22 @@ def test_a_list_is_in_helms_order(call: tools.Call, typed: Typed) -> None:
 def test_nothing_to_list_says_how_to_see_more(call: tools.Call) -> None:
     """An empty answer is a sentence."""
     said = tools.text(call("helm_list", namespace="default"))
-    assert said == "no releases in namespace default that are deployed or failed; status='all' lists all"
+    assert said == "no releases in namespace default that are deployed or failed"
+
+
+def test_releases_that_a_list_leaves_out_are_counted(call: tools.Call, typed: Typed) -> None:
+    """By their states, as Helm has them; a list of one chosen status has no such line."""
+    listed = {each["name"] for each in typed_list(typed, "-A")}
+    others = [each["status"] for each in typed_list(typed, "-A", "-a") if each["name"] not in listed]
+    states = ", ".join(f"{state} {count}" for state, count in sorted(Counter(others).items()))
+    assert "pending-" in states, states
+    told = f"({len(others)} releases in other states: {states}; status='all' lists all)"
+    assert tools.text(call("helm_list")).splitlines()[-1] == told
+    assert "other states" not in tools.text(call("helm_list", status="deployed"))
+    nothing = tools.text(call("helm_list", filter="^gone$"))
+    assert nothing == (
+        "no releases that are deployed or failed\n(1 release in other states: uninstalled 1; status='all' lists all)"
+    )
 
 
 @pytest.mark.parametrize("name", ["web", "broken", "gone"])

@@ -4,7 +4,8 @@ passes names and URLs on."""
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable
 from typing import Any, Final
 
 from kubescript.guest import yaml_text
@@ -25,6 +26,8 @@ _STATUSES: Final = {
     "superseded": {"superseded"},
     "pending": {"pending-install", "pending-upgrade", "pending-rollback"},
 }
+_STATES: Final = frozenset({"unknown", "uninstalling"}.union(*_STATUSES.values()))
+"""The states of Helm."""
 _DEFAULT: Final = _STATUSES["deployed"] | _STATUSES["failed"]
 """Helm's default when no status is given."""
 _TITLES: Final = ("NAME", "NAMESPACE", "REVISION", "UPDATED", "STATUS", "CHART", "APP VERSION")
@@ -45,11 +48,13 @@ def helm_list(
     """Lists the last revision of each release, like `helm list`."""
     if not namespace and not all_namespaces:
         namespace = storage.NAMESPACE
-    matching = _select(k8s, namespace, status, filter)
+    matching, others = _select(k8s, namespace, status, filter)
     shown = _sort_revisions(matching, by_date=date, reverse=reverse)[:max]
+    # Who asks for one status has chosen to see no other.
+    hidden = "" if status and shown else _count_states(others)
     if not shown:
         where = f" in namespace {namespace}" if namespace else ""
-        return f"no releases{where}{_hint(status)}"
+        return f"no releases{where}{_limit(status)}{hidden}"
     if short:
         body = "\n".join(line(each.name) for each in shown)
     else:
@@ -59,31 +64,39 @@ def helm_list(
             rows.sort(key=lambda row: row["updated"], reverse=reverse)
         body = text.write_table(_TITLES, rows)
     left = len(matching) - len(shown)
-    if not left:
-        return body
-    return f"{body}\n({left} more: raise max, or narrow with namespace, status or filter)"
+    if left:
+        body = f"{body}\n({left} more: raise max, or narrow with namespace, status or filter)"
+    return f"{body}{hidden}"
 
 
 def releases(k8s: client.K8s, namespace: str | None = None, status: str | None = "all") -> list[dict[str, str]]:
     """Lists the last revision of each release of a namespace or of all, with the fields of `helm list -o json`."""
-    matching = _select(k8s, namespace, status, "")
+    matching, _ = _select(k8s, namespace, status, "")
     ordered = _sort_revisions(matching, by_date=False, reverse=False)
     return _rows(k8s, ordered)
 
 
-def _select(k8s: client.K8s, namespace: str | None, status: str | None, pattern: str) -> list[storage.Revision]:
-    """Returns the revisions with this status whose release's name matches the pattern."""
+def _select(
+    k8s: client.K8s, namespace: str | None, status: str | None, pattern: str
+) -> tuple[list[storage.Revision], list[storage.Revision]]:
+    """Returns the revisions with this status whose release's name matches the pattern, and the last revisions of the
+    other matching releases."""
     is_named = _matcher(pattern)
     known = ("all", *_STATUSES)
     if status is not None and status not in known:
         raise ToolError("invalid_choice", name="status", known=", ".join(known), value=status)
     wanted = _STATUSES.get(status or "", _DEFAULT)
     everything = storage.revisions(k8s, namespace)
+    named = [each for each in everything if is_named(each.name)]
     # A release's last revision is never superseded, so Helm shows all revisions for this status.
-    listed = everything if status == "superseded" else storage.latest(everything)
-    if status != "all":
-        listed = [each for each in listed if each.status in wanted]
-    return [each for each in listed if is_named(each.name)]
+    if status == "superseded":
+        return [each for each in named if each.status in wanted], []
+    last = storage.latest(named)
+    if status == "all":
+        return last, []
+    listed = [each for each in last if each.status in wanted]
+    others = [each for each in last if each.status not in wanted]
+    return listed, others
 
 
 def _matcher(pattern: str) -> Callable[[str], object]:
@@ -133,12 +146,23 @@ def _row(revision: storage.Revision, release: storage.Release) -> dict[str, str]
     }
 
 
-def _hint(status: str | None) -> str:
-    """Returns a hint at the releases that an empty list does not show."""
+def _limit(status: str | None) -> str:
+    """Returns which statuses an empty list is about."""
     if status == "all":
         return ""
     shown = status or "deployed or failed"
-    return f" that are {shown}; status='all' lists all"
+    return f" that are {shown}"
+
+
+def _count_states(others: Collection[storage.Revision]) -> str:
+    """Returns a line that counts the releases that a list leaves out, by their states; empty without any."""
+    if not others:
+        return ""
+    # A label can have any text; a state that Helm does not have is counted as other.
+    states = Counter(each.status if each.status in _STATES else "other" for each in others)
+    counts = ", ".join(f"{state} {count}" for state, count in sorted(states.items()))
+    noun = "release" if len(others) == 1 else "releases"
+    return f"\n({len(others)} {noun} in other states: {counts}; status='all' lists all)"
 
 
 def helm_repo_list(_k8s: client.K8s, repositories: list[dict[str, str]], *, output: str = "table") -> Any:

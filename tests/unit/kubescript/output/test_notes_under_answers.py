@@ -25,7 +25,7 @@ SETTINGS = {
     "apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "settings", "namespace": "shop"},
     "data": {"password": PASSWORD},
 }  # fmt: skip
-NOTE = "[redacted: values that the script compared or measured]"
+NOTE = "[redacted: the script read masked secrets, so trust no comparison, search or length of them, only whether they are set]"
 PODS = "k8s.coreV1().list_namespaced_pod('shop')"
 MAPS = "k8s.coreV1().list_namespaced_config_map('shop')"
 
@@ -39,6 +39,9 @@ UNTOLD = {
     "a copy": f"import copy\ncopy.deepcopy({PODS}[0]).metadata.name",
     "a count of maps": f"len({MAPS})",
     "keys of a map": f"sorted({MAPS}[0].data)",
+    "whether a value is set": f"value = {PODS}[0].spec.containers[0].env[0].value\nif value: x = 1\nnot value",
+    "whether a key is set": f"value = {MAPS}[0].data.get('password')\n'set' if value else 'empty'",
+    "whether any is set": f"any(e.value for e in {PODS}[0].spec.containers[0].env)",
 }
 TOLD = {
     "a comparison": f"[p.metadata.name for p in {PODS} for c in p.spec.containers for e in c.env if e.value == 'hunter2']",

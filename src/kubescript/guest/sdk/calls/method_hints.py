@@ -12,7 +12,7 @@ from typing import Final
 from kubescript.guest.sdk.objects import helptext
 from kubescript.guest.sdk.values import names, operations
 
-__all__ = ["current", "method", "missing_client", "missing_method"]
+__all__ = ["current", "method", "missing_client", "missing_method", "other_version"]
 
 _VERBS: Final = {
     **dict.fromkeys(("get", "read", "describe", "fetch", "show", "find"), ("read", "list")),
@@ -27,6 +27,7 @@ _VERBS: Final = {
 _READING: Final = ("read_", "list_", "get_")
 # Groups whose kinds have moved: `extensions` was split up, and metrics.k8s.io has no other version.
 _MOVED: Final = {"extensions": ("appsv1", "networkingv1"), "metrics": ("metricsv1beta1",)}
+_UNSTABLE: Final = re.compile(r"v\d+(?:alpha|beta)\d+(?:api)?$")
 _VERSION: Final = re.compile(r"v\d+(?:(?:alpha|beta)\d+)?(?:api)?$")
 
 
@@ -157,9 +158,9 @@ def missing_client(name: str, known: dict[str, str], listed: list[str]) -> str:
     """Returns the error for a name that `k8s` does not have."""
     head = f"k8s has no {name!r}"
     folded = names.fold(name)
-    if found_now := current(folded, known):
-        accessors = [f"k8s.{helptext.accessor(api)}()" for api in found_now]
-        return f"{head}: clusters no longer serve that version; use {' or '.join(accessors)}"
+    if served := current(folded, known):
+        accessors = [f"k8s.{helptext.accessor(api)}()" for api in served]
+        return f"{head}: {other_version(folded, accessors)}"
     if found := _find_elsewhere(name):
         return f"{head}; {_place(*found)}"
     if listing := _find_listing(name):
@@ -172,6 +173,15 @@ def missing_client(name: str, known: dict[str, str], listed: list[str]) -> str:
     if near:
         return f"{head}; did you mean {' or '.join(near)}?"
     return f"{head}; see dir(k8s)"
+
+
+def other_version(folded: str, served: list[str]) -> str:
+    """Returns what is wrong with a version that clusters do not serve. `served` are the names to write instead."""
+    meant = " or ".join(served)
+    # Kubernetes has taken away alpha and beta versions, and never a stable one.
+    if _UNSTABLE.search(folded):
+        return f"clusters no longer serve that version; use {meant}"
+    return f"no such API; did you mean {meant}?"
 
 
 def _find_listing(kind: str) -> list[str]:
@@ -187,8 +197,8 @@ def _find_listing(kind: str) -> list[str]:
 
 
 def current(folded: str, known: dict[str, str]) -> list[str]:
-    """Returns the classes that now have the kinds of a version that is no longer served, such as BatchV1Api for
-    batchv1beta1."""
+    """Returns the classes that have the kinds of a version that clusters do not serve, such as BatchV1Api for
+    batchv1beta1 and CoreV1Api for corev2."""
     match = _VERSION.search(folded)
     if match is None or folded in known:
         return []

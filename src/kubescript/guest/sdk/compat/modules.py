@@ -129,11 +129,12 @@ class _ClientExports(Mapping[str, object]):
         raise KeyError(name)
 
     def advice(self, name: str) -> str:
-        """Returns what to write instead of a class of a version that is no longer served."""
-        found = method_hints.current(names.fold(name), self._k8s._apis)
-        if not found:
+        """Returns what to write instead of a class of a version that clusters do not serve."""
+        folded = names.fold(name)
+        served = method_hints.current(folded, self._k8s._apis)
+        if not served:
             return ""
-        return f"clusters no longer serve that version; use {' or '.join(found)}"
+        return method_hints.other_version(folded, served)
 
     def __iter__(self) -> Iterator[str]:
         yield from operations.apis()

@@ -12,7 +12,7 @@ PYTEST := $(BIN)/python -m pytest --numprocesses $(shell expr $$(nproc) + 2) --m
 CONTAINERS ?= $(firstword $(notdir $(shell command -v podman docker)))
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo quick test long costs check format security fuzz cluster cloud bench generate image release site clean
+.PHONY: help install demo quick test long costs check format security fuzz cluster cloud bench generate image release site pictures clean
 
 help:  ## Show this list.
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -84,6 +84,9 @@ release: $(READY)  ## Build all that is published of this version into dist/, an
 
 site: $(READY)  ## Build the documentation site into build/site, strictly: no warning, no dead link.
 	$(BIN)/python -m mkdocs build --strict --config-file packaging/site/mkdocs.yml
+
+pictures: $(READY)  ## Draw the pictures of docs/images anew: a terminal, and the page of a plan.
+	$(BIN)/python -m tests.kit.screenshots
 
 clean:  ## Remove what the targets made here; the build cache in ~/.cache/kubescript stays.
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis

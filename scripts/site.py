@@ -33,8 +33,6 @@ ADDED: Final = {
     ROOT / "src" / "kubescript_sandbox" / "README.md": "sandbox.md",
 } | {page: f"sdk/{page.name}" for page in sorted((ROOT / "sdk_docs").glob("*.md"))}
 """Pages from outside docs/, and where they are on the site."""
-ALIASES: Final = {ROOT / "README.md": "index.md"}
-"""Files that are no page, and the page that stands for each."""
 CODE_OR_LINK: Final = re.compile(r"^```.*?^```|`[^`\n]*`|\]\((?P<link>[^)\s]+)\)", re.DOTALL | re.MULTILINE)
 
 
@@ -73,7 +71,7 @@ def _target(link: str, path: Path, folder: Path) -> str:
     if file.is_relative_to(DOCS):
         uri: str | None = str(file.relative_to(DOCS))
     else:
-        uri = (ADDED | ALIASES).get(file)
+        uri = ADDED.get(file)
     return f"{os.path.relpath(uri, folder)}{mark}{anchor}" if uri else _address(file) + mark + anchor
 
 

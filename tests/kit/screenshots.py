@@ -1,4 +1,4 @@
-"""Writes the pictures of the page for approvals in docs/images: `python -m tests.kit.screenshots`."""
+"""Writes the pictures in docs/images: `make pictures`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import tempfile
 from pathlib import Path
 from typing import Final
 
-from tests.kit import approval_page, browser, paths
+from tests.kit import approval_page, browser, paths, terminal_picture
 
 FOLDER: Final = paths.ROOT / "docs" / "images"
 SIZES: Final = {
@@ -20,9 +20,18 @@ MAX_BYTES: Final = 150_000
 
 
 def main() -> None:
-    """Takes the pictures of a plan that waits."""
+    """Takes the pictures of a terminal and of a plan that waits."""
     FOLDER.mkdir(exist_ok=True)
-    with tempfile.TemporaryDirectory() as name, approval_page.served(Path(name)) as served, browser.opened() as window:
+    text = terminal_picture.session()
+    for file, colours in terminal_picture.FILES.items():
+        file.write_text(terminal_picture.draw(text, colours), "utf-8")
+    with tempfile.TemporaryDirectory() as name:
+        _take_plan(Path(name))
+
+
+def _take_plan(folder: Path) -> None:
+    """Takes a plan's page in each size."""
+    with approval_page.served(folder) as served, browser.opened() as window:
         made = served.add(*approval_page.release())
         window.get(served.link(made))
         for kind, (scheme, width, height, down) in SIZES.items():

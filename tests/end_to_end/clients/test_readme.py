@@ -7,7 +7,7 @@ import re
 import anyio
 
 from kubescript.cli import demo
-from tests.kit import clients, paths
+from tests.kit import clients, paths, terminal_picture
 
 PAGE = (paths.ROOT / "README.md").read_text("utf-8")
 MOST_LINES = 130
@@ -29,6 +29,19 @@ def test_the_script_gives_the_answer_that_the_page_shows() -> None:
 def unnumbered(answer: str) -> str:
     """Returns the answer with the same number in all marks."""
     return re.sub(r"^\[(untrusted|end) \d+\]$", r"[\1 N]", answer, flags=re.MULTILINE)
+
+
+def test_the_pictures_of_a_terminal_show_what_the_demo_prints_today() -> None:
+    """But for the time and the memory that it took. `make pictures` draws them anew."""
+    printed = without_costs(terminal_picture.session())
+    for file in terminal_picture.FILES:
+        assert without_costs(terminal_picture.read(file)) == printed
+        assert str(file.relative_to(paths.ROOT)) in PAGE
+
+
+def without_costs(text: str) -> str:
+    """Returns a session without the figures that differ each time."""
+    return re.sub(r"[\d,]+ (ms|MiB)\b", r"N \1", text)
 
 
 def test_a_stranger_can_read_the_page_in_a_minute() -> None:

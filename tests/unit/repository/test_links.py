@@ -16,12 +16,13 @@ FOLDERS = (
 )
 PAGES = sorted(page for folder in FOLDERS for page in (ROOT / folder).glob("*.md"))
 CODE = re.compile(r"^```.*?^```|`[^`\n]*`", re.DOTALL | re.MULTILINE)
-LINK = re.compile(r"\]\(([^)\s]+)\)")
+LINK = re.compile(r"\]\(([^)\s]+)\)|(?:href|src|srcset)=\"([^\"]+)\"")
 
 
 def links(page: Path) -> set[str]:
     """Every target of a link in the page's prose."""
-    return set(LINK.findall(CODE.sub("`code`", page.read_text("utf-8"))))
+    found = LINK.findall(CODE.sub("`code`", page.read_text("utf-8")))
+    return {markdown or html for markdown, html in found}
 
 
 def anchors(page: Path) -> set[str]:
@@ -46,4 +47,5 @@ def test_every_link_leads_somewhere(page: Path) -> None:
 def test_the_pages_have_links() -> None:
     """The pattern that finds links does find them."""
     assert "sdk_docs/index.md" in links(ROOT / "README.md")
+    assert "docs/images/terminal-dark.svg" in links(ROOT / "README.md")
     assert "helpers.md" in links(ROOT / "sdk_docs" / "index.md")

@@ -7,7 +7,6 @@ import json
 import os
 import re
 import shlex
-import shutil
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -15,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from kubescript import errors
+from kubescript.cli import program
 
 if TYPE_CHECKING:
     from kubescript import config
@@ -24,7 +24,6 @@ __all__ = [
     "Client",
     "Server",
     "claude_line",
-    "command",
     "server",
     "snippet",
     "warnings",
@@ -106,7 +105,7 @@ def server(settings: config.Settings, flags: list[str], client: Client | None = 
     """Returns how a client reaches the server with these settings, which result from the flags. Raises ConfigError."""
     # A server without toolsets has no tools, and a client would show nothing.
     toolsets = [] if settings.toolsets else ["--toolsets", "code"]
-    command = (*_program(), *flags, *toolsets)
+    command = (*program.command(), *flags, *toolsets)
     if settings.transport != "http":
         environment = _environment(settings, flags)
         return Server(command, environment)
@@ -190,25 +189,6 @@ def _kubeconfig_errors(settings: config.Settings) -> list[errors.ClusterError]:
         except errors.ClusterError as error:
             found.append(error)
     return found
-
-
-def command() -> str:
-    """Returns what a person types in this shell to start this installation."""
-    if shutil.which("kubescript") in _program():
-        return "kubescript"
-    return shlex.join(_program())
-
-
-def _program() -> tuple[str, ...]:
-    """Returns this installation's command, by its absolute path."""
-    # Clients do not have the PATH of a shell.
-    started = Path(sys.argv[0])
-    installed = Path(sys.executable).with_name("kubescript")
-    for path in (started, installed):
-        # The name first: asking about a file in an unsearchable folder raises an error.
-        if path.name == "kubescript" and path.is_file() and os.access(path, os.X_OK):
-            return (str(path.absolute()),)
-    return (sys.executable, "-m", "kubescript")
 
 
 def _environment(settings: config.Settings, flags: list[str]) -> dict[str, str]:

@@ -7,7 +7,7 @@ import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from kubescript.cli import clients
+from kubescript.cli import program
 
 if TYPE_CHECKING:
     from kubescript import evaluator, types
@@ -79,7 +79,7 @@ async def perform(session: evaluator.Evaluator, number: int) -> str:
 
 def next_steps() -> str:
     """Returns two lines: how to ask one's own cluster, and how to connect a client."""
-    command = clients.command()
+    command = program.typed()
     return (
         f"Next: `{command} doctor` checks the sandbox and your own cluster, which stays read-only.\n"
         f"Then: `{command} client claude-desktop --write`, or claude-code, cursor, vscode; see docs/connect.md."

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
 __all__ = ["as_words", "of_plans", "remember", "server_flags", "settings"]
 
-_SERVING_COMMANDS: Final = frozenset({"kubescript", "serve"})
-"""Commands that start a server; all others answer a person."""
 _IN_TABLES: Final = {
     "audit": ("audit", "file"),
     "stateless": ("http", "stateless"),
@@ -136,9 +134,14 @@ def settings(context: click.Context, flags: dict[str, object]) -> config.Setting
     loaded = config.load(given, file, folder)
     if kept and loaded.audit.file is None:
         raise errors.ConfigError("--audit-keep needs an audit file", remedy="pass --audit FILE as well")
-    if context.info_name in _SERVING_COMMANDS:
+    if _serves(context):
         return loaded
     return _interactive_defaults(loaded)
+
+
+def _serves(context: click.Context) -> bool:
+    """Says whether the command starts a server; all others answer a person."""
+    return context.parent is None or context.info_name == "serve"
 
 
 def _with_tables(given: dict[str, object], kept: object) -> dict[str, object]:

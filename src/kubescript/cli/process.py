@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Final, NoReturn
 
 import click
 
+from kubescript.cli import program
 from kubescript.output import sanitizing
 
 if TYPE_CHECKING:
@@ -57,7 +58,7 @@ def run(command: click.Group, source: spawner.Spawner) -> int:
 
     signal.signal(signal.SIGTERM, terminate)
     try:
-        return command.main(prog_name="kubescript", obj=source, standalone_mode=False) or 0
+        return command.main(prog_name=program.usage_name(), obj=source, standalone_mode=False) or 0
     except click.ClickException as error:
         _explain(error).show()
         return error.exit_code

@@ -1,0 +1,50 @@
+"""Which program a person started: `kubescript`, the plug-in of kubectl, or one file with all dependencies."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import sys
+from pathlib import Path
+from typing import Final
+
+__all__ = ["command", "typed", "usage_name"]
+
+_PLUGIN: Final = "kubectl-kubescript"
+"""kubectl starts the program of this name for `kubectl kubescript`."""
+_NAMES: Final = frozenset({"kubescript", _PLUGIN})
+
+
+def usage_name() -> str:
+    """Returns the words with which a person starts this program."""
+    return "kubectl kubescript" if _started().name == _PLUGIN else "kubescript"
+
+
+def typed() -> str:
+    """Returns what a person types in this shell to start this installation."""
+    words = command()
+    if _started().name == _PLUGIN or shutil.which("kubescript") in words:
+        return usage_name()
+    return shlex.join(words)
+
+
+def command() -> tuple[str, ...]:
+    """Returns the words with which another program can start this installation: an absolute path, or Python and the
+    module."""
+    # Clients do not have the PATH of a shell.
+    installed = Path(sys.executable).with_name("kubescript")
+    for path in (_started(), installed):
+        # The name first: asking about a file in an unsearchable folder raises an error.
+        if _is_ours(path) and path.is_file() and os.access(path, os.X_OK):
+            return (str(path.absolute()),)
+    return (sys.executable, "-m", "kubescript")
+
+
+def _started() -> Path:
+    # A .pex file sets argv[0] to its own path: the files that it unpacks are in a cache that may go.
+    return Path(sys.argv[0])
+
+
+def _is_ours(path: Path) -> bool:
+    return path.name in _NAMES or path.suffix == ".pex"

@@ -196,7 +196,7 @@ class Application:
         if settings.auth.tokens_file is not None:
             from kubescript.auth import tokens_file
 
-            tokens_file.check(settings.auth.tokens_file)
+            tokens_file.read_users(settings.auth.tokens_file)  # raises for a file that cannot be used
         operator = tenant.Tenant(settings, self._shared)
         # Loads the operator's toolsets: if one fails, the present settings stay in force.
         try:

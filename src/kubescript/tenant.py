@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from kubescript.server import offering, served
     from kubescript.toolsets import base, builtin
 
-__all__ = ["Shared", "Tenant"]
+__all__ = ["Shared", "Tenant", "act_for"]
 
 _NOT_FOLLOWED: Final = frozenset({"k8s_patch"})
 """Tools that promise one API call: rollouts that their plans start are not followed."""
@@ -93,7 +93,7 @@ class Tenant:
             user = inspection.UserInfo(caller.name, caller.groups)
             engine = engine.of(caller.key, user)
         self._engine = engine
-        accesses = cluster_parts.accesses(settings, engine, _acting(settings, caller))
+        accesses = cluster_parts.accesses(settings, engine, act_for(settings, caller))
         self.contexts = contexts.Contexts(accesses)
         self.planning = self._planning(accesses)
         """The planning; None where no cluster takes plans."""
@@ -268,7 +268,7 @@ class Tenant:
                 closing.callback(self.planning.close)
 
 
-def _acting(settings: config.Settings, caller: user.User | None) -> acting.Acting | None:
+def act_for(settings: config.Settings, caller: user.User | None) -> acting.Acting | None:
     """Returns the identity under which requests are sent; None: the server's own."""
     if caller is None or settings.acts_as == "server":
         return None

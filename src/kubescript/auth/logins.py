@@ -38,7 +38,7 @@ class Logins:
         """The endpoints by name, each with the time at which it is looked up again."""
         self._secret = ""
         if login.client_secret_file is not None:
-            self._secret = provider.read_secret(login.client_secret_file)
+            self._secret = provider.read_secret(login.client_secret_file, "plans.login.client_secret_file")
 
     def begin(self, secret: str, back: str) -> str:
         """Returns the URL at which a person logs in; `back` is where the browser is sent then."""

@@ -15,6 +15,7 @@ from typing import Any, Final
 import httpx2
 
 from kubescript import config, errors
+from kubescript.config import named_files
 
 __all__ = ["Provider", "read_secret", "tls_context"]
 
@@ -36,7 +37,7 @@ class Provider:
         self._secret = ""
         endpoint = settings.introspection
         if endpoint is not None:
-            self._secret = read_secret(endpoint.client_secret_file)
+            self._secret = read_secret(endpoint.client_secret_file, "auth.introspection.client_secret_file")
 
     def keys(self, issuer: str) -> Mapping[str, Any]:
         """Returns the issuer's key set (RFC 7517). Raises AuthError when it cannot be fetched."""
@@ -126,10 +127,12 @@ class Provider:
 def tls_context(ca_file: Path | None) -> ssl.SSLContext:
     """Returns a context that verifies servers with these CAs, or the system's. Raises ConfigError."""
     # REQUESTS_CA_BUNDLE is never used. Without the setting, SSL_CERT_FILE replaces the system's CAs.
+    if ca_file is not None:
+        named_files.read(ca_file, "auth.ca_file")
     try:
         return ssl.create_default_context(cafile=ca_file)
     except (OSError, ValueError):
-        raise errors.ConfigError(f"the CAs in {ca_file} (auth.ca_file) cannot be read") from None
+        raise errors.ConfigError(f"auth.ca_file: {ca_file} has no certificate in PEM") from None
 
 
 def _is_refused(status: int) -> bool:
@@ -146,10 +149,9 @@ def _unavailable(why: str) -> errors.AuthError:
     )
 
 
-def read_secret(path: Path) -> str:
-    """Returns the secret in a file. Raises ConfigError."""
-    try:
-        return path.read_text("utf-8").strip()
-    except (OSError, UnicodeDecodeError) as error:
-        kind = type(error).__name__
-        raise errors.ConfigError(f"cannot read {path}: {kind}") from None
+def read_secret(path: Path, setting: str) -> str:
+    """Returns the secret in the file that a setting names. Raises ConfigError, also if there is none in it."""
+    secret = named_files.read_text(path, setting).strip()
+    if not secret:
+        raise errors.ConfigError(f"{setting}: {path} is empty")
+    return secret

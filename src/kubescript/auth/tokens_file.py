@@ -14,10 +14,13 @@ from typing import Final
 
 from kubescript import errors
 from kubescript.auth import user
+from kubescript.config import named_files
 
-__all__ = ["TokensFile", "check", "names"]
+__all__ = ["TokensFile", "names", "read_users"]
 
 log = logging.getLogger(__name__)
+
+_SETTING: Final = "auth.tokens_file"
 
 _DIGEST: Final = re.compile(r"sha256:([0-9a-f]{64})")
 # Short tokens can eventually be guessed, although the rate of guesses is limited.
@@ -67,9 +70,9 @@ class TokensFile:
                 log.warning("%s; the tokens of before count", error.message, extra={"event": "auth.tokens_file"})
 
 
-def check(path: Path) -> None:
-    """Raises ConfigError for an unusable file."""
-    _read(path)
+def read_users(path: Path) -> tuple[user.User, ...]:
+    """Returns the users of all tokens. Raises ConfigError for an unusable file."""
+    return tuple(_read(path).values())
 
 
 def names(path: Path, known: user.User) -> bool:
@@ -79,11 +82,11 @@ def names(path: Path, known: user.User) -> bool:
 
 def _read(path: Path) -> dict[str, user.User]:
     """Returns the users by the digests of their tokens. Raises ConfigError."""
+    lines = named_files.read_text(path, _SETTING).splitlines()
     try:
-        lines = path.read_text("utf-8").splitlines()
         rows = list(csv.reader(lines))
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise errors.ConfigError(f"cannot read the tokens in {path}: {type(error).__name__}") from None
+    except csv.Error as error:
+        raise errors.ConfigError(f"{_SETTING}: {path} is not CSV: {error}") from None
     users: dict[str, user.User] = {}
     for number, row in enumerate(rows, 1):
         if not row or row[0].lstrip().startswith("#"):
@@ -133,7 +136,7 @@ def _version(path: Path) -> tuple[int, int, int]:
     try:
         state = path.stat()
     except OSError as error:
-        raise errors.ConfigError(f"cannot read the tokens in {path}: {error.strerror}") from None
+        raise named_files.unreadable(path, _SETTING, error) from None
     return state.st_ino, state.st_size, state.st_mtime_ns
 
 

@@ -13,7 +13,6 @@ import logging
 import re
 import threading
 import time
-from pathlib import Path
 from typing import Any, Final
 
 import anyio
@@ -22,6 +21,7 @@ import httpx2
 from kubescript import config, errors
 from kubescript.changes import outbox, plan
 from kubescript.changes.store import record
+from kubescript.config import named_files
 from kubescript.output import sanitizing
 
 __all__ = ["SIGNATURE", "TIMESTAMP", "Notifier", "compose"]
@@ -55,10 +55,12 @@ class Notifier:
     def __init__(self, settings: config.Notify) -> None:
         """Raises ConfigError when a file in the settings cannot be read."""
         self._format = settings.format
-        self._url = _read(settings.url_file)
+        self._url = named_files.read_text(settings.url_file, "plans.notify.url_file").strip()
         if not _is_url(self._url):
-            raise errors.ConfigError(f"{settings.url_file} (plans.notify.url_file) has no URL")
-        self._secret = _read(settings.secret_file) if settings.secret_file is not None else ""
+            raise errors.ConfigError(f"plans.notify.url_file: {settings.url_file} has no URL")
+        self._secret = ""
+        if settings.secret_file is not None:
+            self._secret = named_files.read_text(settings.secret_file, "plans.notify.secret_file").strip()
         self._outbox = outbox.Outbox()
         self._closing = threading.Event()
         self._thread = threading.Thread(target=self._run, name="kubescript-notices", daemon=True)
@@ -218,11 +220,3 @@ def _is_url(text: str) -> bool:
         return httpx2.URL(text).scheme in {"https", "http"}
     except httpx2.InvalidURL:
         return False
-
-
-def _read(path: Path) -> str:
-    """Returns the text of a file. Raises ConfigError."""
-    try:
-        return path.read_text("utf-8").strip()
-    except (OSError, UnicodeDecodeError) as error:
-        raise errors.ConfigError(f"cannot read {path} (plans.notify): {type(error).__name__}") from None

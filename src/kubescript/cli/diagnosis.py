@@ -10,7 +10,7 @@ from typing import Final
 
 import orjson
 
-from kubescript.cli import questions
+from kubescript.cli import findings, questions
 from kubescript.output import sanitizing
 from kubescript.policy import rule_checks
 from kubescript_sandbox.host import layers
@@ -132,13 +132,17 @@ class Report:
     runbooks: tuple[tuple[bool, str], ...] = ()
     """The findings about the folder of runbooks, each with whether it is as it should be; they do not make a server
     unhealthy."""
+    serving: tuple[findings.Finding, ...] = ()
+    """The findings about the http transport and its callers."""
 
     @property
     def healthy(self) -> bool:
         """Whether every layer that `sandbox.strict` requires holds, every context exists, no rule is wrong, the audit
-        file can be written, and command lines run."""
+        file can be written, command lines run, and the server has what it reads at its start."""
         can_record, _ = self.audit
         if self.missing or not can_record:
+            return False
+        if any(finding.mark == "FAILED" for finding in self.serving):
             return False
         if not all(context.healthy for context in self.contexts):
             return False
@@ -174,6 +178,7 @@ class Report:
             "approval": self.approval,
             "namesakes": self.namesakes,
             "runbooks": [{"ok": is_good, "detail": detail} for is_good, detail in self.runbooks],
+            "serving": [finding._asdict() for finding in self.serving],
             "connect": self.connect,
             "commands": commands,
         }
@@ -196,6 +201,7 @@ class Report:
         if self.approval == "argument":
             lines.append(f"WARNING {'approval':<13} {_BY_ARGUMENT}")
         lines += [f"WARNING {'callers':<13} {found}" for found in self.namesakes]
+        lines += [f"{each.mark:<7} {each.topic:<13} {sanitizing.printable(each.text)}" for each in self.serving]
         for toolset, can_run, detail in self.commands:
             mark = "ok     " if can_run else "FAILED "
             lines.append(f"{mark} {toolset:<13} {sanitizing.printable(detail)}")
@@ -203,7 +209,7 @@ class Report:
             mark = "ok     " if is_good else "WARNING"
             lines.append(f"{mark} {'runbooks':<13} {sanitizing.printable(detail)}")
         missing = ", ".join(self.missing)
-        lines.append(f"missing: {missing}" if missing else "every layer holds")
+        lines.append(f"missing: {missing}" if missing else "every layer of the sandbox holds")
         lines += [context.as_text() for context in self.contexts]
         if not self.contexts:
             lines.append(f"not asked: {describe_default()}")
@@ -261,6 +267,7 @@ def _answer_lines(answer: questions.Answer) -> list[str]:
     if answer.forbidden:
         forbidden = ", ".join(answer.forbidden)
         lines.append(f"        RBAC:   forbids {forbidden}: scripts get 403 there")
+    lines += [f"WARNING RBAC:   {warning}" for warning in answer.warnings]
     # Attack: an API server's text contains line ends, so that parts of it look like our own lines.
     return [sanitizing.printable(sanitizing.clean(line)) for line in lines]
 

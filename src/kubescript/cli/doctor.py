@@ -11,7 +11,7 @@ from kubescript import clusters, config, errors, programs, redaction
 from kubescript.audit import recorder
 from kubescript.auth import namesakes
 from kubescript.changes.rules import write_settings
-from kubescript.cli import diagnosis, questions
+from kubescript.cli import diagnosis, questions, rights, serving
 from kubescript.cluster import kubeconfig
 from kubescript.commands import examination
 from kubescript.policy import permissions
@@ -56,7 +56,8 @@ def examine(
         masker=_masker_layers(settings),
         connect=connect,
         commands=_command_lines(settings),
-        runbooks=runbooks.examine(settings.runbooks),
+        runbooks=runbooks.examine(settings),
+        serving=tuple(serving.examine(settings, offline=offline)),
     )
 
 
@@ -80,9 +81,11 @@ def _clusters(settings: config.Settings, *, offline: bool) -> tuple[diagnosis.Cl
         name = settings.context or "the cluster"
         return (_cluster(settings, name, offline=offline),)
 
+    default, *_ = settings.context_names
+
     def examine_context(name: str) -> diagnosis.Cluster:
         own = settings.of_context(name)
-        return _cluster(own, name, offline=offline)
+        return _cluster(own, name, offline=offline, is_default=name == default)
 
     # A cluster that is down must not delay the others.
     with futures.ThreadPoolExecutor(_AT_ONCE) as threads:
@@ -90,7 +93,7 @@ def _clusters(settings: config.Settings, *, offline: bool) -> tuple[diagnosis.Cl
         return tuple(examined)
 
 
-def _cluster(settings: config.Settings, name: str, *, offline: bool) -> diagnosis.Cluster:
+def _cluster(settings: config.Settings, name: str, *, offline: bool, is_default: bool = True) -> diagnosis.Cluster:
     """Returns the cluster that the server would serve under this name."""
     policy = permissions.read(settings)
     # This raises the error that would end the server.
@@ -101,7 +104,7 @@ def _cluster(settings: config.Settings, name: str, *, offline: bool) -> diagnosi
     has_custom_rules = not all(rule.built_in for rule in policy.rules)
     answer = None
     if not offline and not needs_no_answer:
-        answer = _answer(settings)
+        answer = _answer(settings, rights.of(settings, is_default=is_default))
     return diagnosis.Cluster(
         name=name,
         source=source,
@@ -119,11 +122,10 @@ def _cluster(settings: config.Settings, name: str, *, offline: bool) -> diagnosi
     )
 
 
-def _answer(settings: config.Settings) -> questions.Answer:
+def _answer(settings: config.Settings, needs: rights.Needs) -> questions.Answer:
     """Returns the cluster's answers to all questions."""
-    is_writable = settings.mode != "off"
     with contextlib.closing(clusters.one(settings)) as cluster:
-        return questions.ask(cluster, writable=is_writable)
+        return questions.ask(cluster, needs)
 
 
 def _source(settings: config.Settings) -> tuple[str, str]:

@@ -1,10 +1,11 @@
-"""The questions that `doctor` asks a cluster: its version, the user's identity, and which of the usual reads of scripts
-RBAC allows."""
+"""The questions that `doctor` asks a cluster: its version, the user's identity, and which of the rights that the user
+needs RBAC gives."""
 
 from __future__ import annotations
 
 import json
 import time
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -12,8 +13,8 @@ import msgspec
 
 from kubescript import errors
 from kubescript.broker import answer
+from kubescript.cli import rights
 from kubescript.cluster import base
-from kubescript.kube import kinds
 from kubescript.request import request
 from kubescript_sandbox.host import cancellation
 
@@ -24,20 +25,11 @@ _WHOLE_S: Final = 15.0
 _MAX_BYTES: Final = 1024 * 1024
 _MAX_GROUPS: Final = 8
 """How many of the user's groups are shown."""
-_READS: Final = (
-    ("list", "", "pods", ""),
-    ("get", "", "pods", "log"),
-    ("list", "", "events", ""),
-    ("list", "", "services", ""),
-    ("list", "apps", "deployments", ""),
-    ("list", "", "namespaces", ""),
-    ("list", "", "nodes", ""),
-)
-"""Verb, group, resource and subresource of the reads that most scripts make."""
-_WRITES: Final = (("patch", "apps", "deployments", ""), ("delete", "", "pods", ""))
 _NOBODY: Final = "system:anonymous"
 _NO_USER: Final = "give the context's user a token, a certificate or a plugin in the kubeconfig"
 _NO_ROLE: Final = "bind a role: kubectl create clusterrolebinding NAME --clusterrole=view --user=USER"
+_MASTERS: Final = "system:masters"
+_NEEDED: Final = "bind the role of docs/deploy.md, section `Who acts on the cluster`"
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,32 +44,56 @@ class Answer:
     forbidden: tuple[str, ...] = ()
     problem: str = ""
     """The problem, and the remedy; empty if scripts will be answered."""
+    warnings: tuple[str, ...] = ()
+    """The rights that are more than a server should have, or may be too few."""
 
 
-def ask(cluster: base.Cluster, *, writable: bool) -> Answer:
+def ask(cluster: base.Cluster, needs: rights.Needs) -> Answer:
     """Asks all questions. Failures are part of the answer."""
     questions = _Questions(cluster)
-    allowed: list[str] = []
-    forbidden: list[str] = []
     try:
         version = questions.version()
         user, groups = questions.user()
         if user == _NOBODY:
-            return Answer(version, user, groups, problem=f"the API server sees us as {_NOBODY}; {_NO_USER}")
-        wanted = _READS + _WRITES if writable else _READS
-        for what in wanted:
-            verdict = allowed if questions.may(*what, namespace="") else forbidden
-            verdict.append(_name(*what))
-        # A user who has only a Role can read nothing across the whole cluster, but can read something in one namespace.
-        if not allowed and questions.may(*_READS[0], namespace=cluster.namespace):
-            allowed.append(f"list pods in namespace {cluster.namespace}")
+            return Answer(
+                version, user, groups[:_MAX_GROUPS], problem=f"the API server sees us as {_NOBODY}; {_NO_USER}"
+            )
+        allowed, forbidden = _ask_usual(questions, needs, cluster.namespace)
+        lacking = [str(right) for right in needs.required if not questions.may(right)]
+        warnings = tuple(_find_excess(questions, needs, groups))
+        warnings += tuple(f"RBAC may not let us {right}" for right in needs.expected if not questions.may(right))
     except errors.ClusterError as error:
         return Answer(problem=error.explained)
+    who = user or "this user"
     problem = ""
-    if not allowed:
-        who = user or "this user"
+    if lacking:
+        problem = f"RBAC does not let {who} {', '.join(lacking)}; {_NEEDED}"
+    elif needs.usual and not allowed:
         problem = f"RBAC lets {who} read nothing that scripts need; {_NO_ROLE}"
-    return Answer(version, user, groups, tuple(allowed), tuple(forbidden), problem)
+    return Answer(version, user, groups[:_MAX_GROUPS], allowed, forbidden, problem, warnings)
+
+
+def _ask_usual(questions: _Questions, needs: rights.Needs, namespace: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Returns the usual rights that RBAC gives, and those that it does not give."""
+    allowed: list[str] = []
+    forbidden: list[str] = []
+    for right in needs.usual:
+        verdict = allowed if questions.may(right) else forbidden
+        verdict.append(str(right))
+    # A user who has only a Role can read nothing across the whole cluster, but can read something in one namespace.
+    if forbidden and not allowed and questions.may(needs.usual[0], namespace):
+        allowed.append(f"{needs.usual[0]} in namespace {namespace}")
+    return tuple(allowed), tuple(forbidden)
+
+
+def _find_excess(questions: _Questions, needs: rights.Needs, groups: Sequence[str]) -> Iterator[str]:
+    """Yields warnings of rights with which RBAC is no wall behind our own."""
+    if _MASTERS in groups:
+        yield f"the user is in {_MASTERS}, to which RBAC refuses nothing: give the server an account of its own"
+    elif questions.may(rights.EVERYTHING):
+        yield "the user may do everything (* on *), so RBAC refuses nothing: give the server an account of its own"
+    elif needs.impersonates and questions.may(rights.ANY_GROUP):
+        yield f"the user may impersonate any group, {_MASTERS} too: list the groups in the role's resourceNames"
 
 
 class _Questions:
@@ -117,14 +133,12 @@ class _Questions:
         groups = info.get("groups")
         if not isinstance(groups, list):
             groups = []
-        shown = [str(group)[:100] for group in groups[:_MAX_GROUPS]]
+        shown = [str(group)[:100] for group in groups]
         return name[:253], tuple(shown)
 
-    def may(self, verb: str, group: str, resource: str, subresource: str, *, namespace: str) -> bool:
-        """Says whether RBAC allows this in a namespace; an empty name means everywhere."""
-        attributes = {"verb": verb, "group": group, "resource": resource, "namespace": namespace}
-        if subresource:
-            attributes["subresource"] = subresource
+    def may(self, right: rights.Right, namespace: str = "") -> bool:
+        """Says whether RBAC gives a right in a namespace; an empty name means everywhere."""
+        attributes = right._asdict() | {"namespace": namespace}
         spec = {"resourceAttributes": attributes}
         _, data = self._create("authorization.k8s.io", "SelfSubjectAccessReview", "selfsubjectaccessreviews", spec)
         review = _object(data.get("status"))
@@ -173,9 +187,3 @@ def _object(value: Any) -> dict[str, Any]:
     if isinstance(value, dict):
         return value
     return {}
-
-
-def _name(verb: str, group: str, resource: str, subresource: str) -> str:
-    """Returns a verb and a resource in RBAC's notation: `list deployments.apps`, `get pods/log`."""
-    what = f"{resource}/{subresource}" if subresource else resource
-    return f"{verb} {kinds.full_name(group, what)}"

@@ -21,11 +21,26 @@ class Finding(NamedTuple):
     text: str
 
 
-def examine(settings: config.Runbooks) -> tuple[Finding, ...]:
+def examine(settings: config.Settings) -> tuple[Finding, ...]:
     """Returns the findings about the runbooks; none where no folder is named."""
-    if settings.folder is None:
+    runbooks = settings.runbooks
+    if runbooks.folder is None:
         return ()
-    return tuple(_examine(settings, settings.folder))
+    return (*_examine(runbooks, runbooks.folder), *_find_useless(settings))
+
+
+def _find_useless(settings: config.Settings) -> Iterator[Finding]:
+    """Yields the tables of approvals in advance that are for no cluster of the server."""
+    known = settings.context_names
+    for name, bounds in settings.runbooks.approved.items():
+        is_for_one = bool(set(known).intersection(bounds.contexts)) if known else not bounds.contexts
+        if not is_for_one:
+            shown = ", ".join(known) or "none"
+            yield Finding(
+                False,
+                f"[runbooks.approved.{name}] has none of the server's contexts ({shown}) in `contexts`, so its plans "
+                "wait for a person all the same",
+            )
 
 
 def _examine(settings: config.Runbooks, path: Path) -> Iterator[Finding]:

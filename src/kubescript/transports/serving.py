@@ -13,15 +13,14 @@ import os
 import signal
 import socket
 import threading
-import urllib.parse
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from typing import TYPE_CHECKING, Any, Final
 
 import anyio
 import anyio.to_thread
 
 from kubescript import config, errors
-from kubescript.transports import backend
+from kubescript.transports import backend, exposure
 
 if TYPE_CHECKING:
     import uvicorn
@@ -48,10 +47,8 @@ async def serve(
 ) -> None:
     """Serves until the client hangs up (stdio) or a signal ends the process (http). `announce` shows a person where the
     server listens; without it, the URL is logged. At SIGHUP `reread` returns the new settings. Raises ConfigError."""
-    if server.settings.access and not server.settings.knows_callers:
-        raise errors.ConfigError("[[access]] needs callers who are known", remedy="serve http, and set up [auth]")
-    if server.settings.plans.login is not None and server.settings.auth.issuer is None:
-        raise errors.ConfigError("[plans.login] needs an identity provider", remedy="set auth.issuer")
+    exposure.check(server.settings)
+    _tell(exposure.find(server.settings))
     if server.settings.transport == "http":
         await _serve_http(server, announce, reread)
     else:
@@ -88,7 +85,6 @@ async def _serve_http(server: backend.Backend, announce: Announce | None, reread
     # At SIGTERM this feature would cut off pending answers; `drain` ends the streams that have none.
     sse.AppStatus.enable_automatic_graceful_drain = False
     settings = server.settings
-    _check_exposure(settings)
     certificates = None
     if settings.tls.cert_file is not None:
         certificates = tls.Certificates(settings.tls)
@@ -102,8 +98,10 @@ async def _serve_http(server: backend.Backend, announce: Announce | None, reread
         options = _make_options(_build_application(server, seating, url, closing), protocol)
 
         async def reload(settings: config.Settings) -> None:
-            _check_exposure(settings)
+            exposure.check(settings)
+            before = set(exposure.find(server.settings))
             await seating.reload(settings)
+            _tell(danger for danger in exposure.find(settings) if danger not in before)
 
         def drain() -> None:
             server.drain()
@@ -203,54 +201,9 @@ def _build_application(
     return guard.Guard(app, settings.http, anywhere, settings.scheme)
 
 
-def _is_public(settings: config.Settings) -> bool:
-    """Says whether the server accepts names other than this machine's, which means that a proxy on it lets other
-    machines in."""
-    own = urllib.parse.urlsplit(settings.http.url or "").hostname or "localhost"
-    return not config.LOOPBACK.issuperset([*settings.http.hosts, own])
-
-
-def _warn_of_everybody(settings: config.Settings) -> None:
-    """Warns of settings that let in more callers than intended."""
-    is_any_account = settings.auth.token_review and not settings.auth.audience
-    if is_any_account and settings.acts_as == "server" and not settings.access:
-        log.warning(
-            "every pod's service account is let in, with all rights of this server: set auth.audience or [[access]]",
-            extra={"event": "auth.everybody"},
-        )
-    names = settings.impersonation
-    if settings.acts_as == "impersonate" and "*" in names.groups and not names.group_prefix:
-        log.warning(
-            "groups are passed to the cluster as the identity provider names them: whoever may name a group there may "
-            "take a role here; set impersonation.group_prefix or impersonation.groups",
-            extra={"event": "auth.groups"},
-        )
-
-
-def _check_exposure(settings: config.Settings) -> None:
-    """Raises ConfigError if other machines would be served without authentication."""
-    if settings.knows_callers and settings.insecure_no_auth:
-        raise errors.ConfigError("insecure_no_auth contradicts [auth]", remedy="leave one of the two out")
-    if settings.acts_as != "server" and not settings.knows_callers:
-        raise errors.ConfigError(f"acts_as = {settings.acts_as!r} needs callers who are known", remedy="set up [auth]")
-    if settings.knows_callers:
-        _warn_of_everybody(settings)
-        return
-    if settings.is_local and not _is_public(settings):
-        return
-    if not settings.insecure_no_auth:
-        where = f"host {settings.host}" if not settings.is_local else "one of http.url and http.hosts"
-        raise errors.ConfigError(
-            f"{where} is not a loopback address, and callers would not have to say who they are",
-            remedy="set up [auth] (docs/deploy.md), serve 127.0.0.1, or pass --insecure-no-auth",
-        )
-    log.warning(
-        "NO AUTHENTICATION: whoever reaches %s:%d reads the cluster with this server's rights, and all share its "
-        "sessions, requests and memory: one of them can keep the others out",
-        settings.host,
-        settings.port,
-        extra={"event": "http.insecure"},
-    )
+def _tell(dangers: Iterable[exposure.Danger]) -> None:
+    for danger in dangers:
+        log.warning("%s", danger.text, extra={"event": danger.event})
 
 
 def _url(listener: socket.socket, settings: config.Settings) -> str:

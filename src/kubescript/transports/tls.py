@@ -11,6 +11,7 @@ from typing import Final
 import anyio
 
 from kubescript import config, errors
+from kubescript.config import named_files
 
 __all__ = ["Certificates"]
 
@@ -71,21 +72,24 @@ class Certificates:
         certificate = self._settings.cert_file
         key = self._settings.key_file
         assert certificate is not None
+        assert key is not None
+        # First, since the error of `ssl` does not say which of the two it could not read.
+        named_files.read(certificate, "tls.cert_file")
+        named_files.read(key, "tls.key_file")
         try:
             context.load_cert_chain(certificate, key)
         except (OSError, ValueError):
             raise errors.ConfigError(
-                f"the certificate {certificate} and the key {key} (tls) cannot be used",
-                remedy="both must be PEM, the key without a password, and belong together",
+                f"tls: the certificate {certificate} and the key {key} cannot be used together",
+                remedy="both must be PEM, the key without a password and that of the first certificate",
             ) from None
 
     def _read_authorities(self) -> bytes:
         """Returns the content of the file of callers' CAs. Raises ConfigError."""
         file = self._settings.client_ca_file
-        try:
-            return file.read_bytes() if file is not None else b""
-        except OSError:
-            raise _unreadable(file) from None
+        if file is None:
+            return b""
+        return named_files.read(file, "tls.client_ca_file")
 
     def _find_authorities(self) -> bytes | None:
         """Returns that content, or None if the file cannot be read, and so vouches for no caller."""
@@ -98,7 +102,7 @@ class Certificates:
         try:
             context.load_verify_locations(file)
         except (OSError, ValueError):
-            raise _unreadable(file) from None
+            raise errors.ConfigError(f"tls.client_ca_file: {file} has no certificate in PEM") from None
 
     def _read_version(self) -> tuple[int, ...]:
         """Returns a value that changes when a file changes."""
@@ -114,7 +118,3 @@ class Certificates:
             else:
                 found += [state.st_ino, state.st_mtime_ns, state.st_size]
         return tuple(found)
-
-
-def _unreadable(file: Path | None) -> errors.ConfigError:
-    return errors.ConfigError(f"the CAs in {file} (tls.client_ca_file) cannot be read")

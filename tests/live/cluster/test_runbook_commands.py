@@ -59,11 +59,13 @@ def test_the_example_restarts_a_deployment(books: Path, scratch: ControlPlane, t
 
 def test_the_doctor_says_what_is_not_run_and_who_can_change_it(books: Path) -> None:
     """It warns of a folder that the server's user can write to, of a runbook that was changed after its review, and of an
-    approval in advance of none."""
-    settings = config.Runbooks.model_validate({"folder": books, "approved": {"gone": BOUNDS}})
+    approval in advance of none, or for none of the server's clusters."""
+    approved = {"folder": books, "approved": {"gone": BOUNDS}}
+    settings = config.Settings.model_validate({"runbooks": approved, "contexts": ["lab"]})
     found = examination.examine(settings)
-    assert [each.ok for each in found] == [True, False, False]
+    assert [each.ok for each in found] == [True, False, False, False]
     assert "gone is approved in advance" in found[1].text and "can write to" in found[2].text
+    assert "[runbooks.approved.gone] has none of the server's contexts (lab)" in found[3].text
     (books / f"{NAME}.py").write_text("1")
     assert "not as it was reviewed" in examination.examine(settings)[0].text
     told = commands.run(

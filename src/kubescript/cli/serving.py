@@ -1,0 +1,148 @@
+"""What `kubescript doctor` says about a server over http: the files that it reads, its certificate, and how its callers
+authenticate. It calls what the server calls at its start, and changes nothing."""
+
+from __future__ import annotations
+
+import collections
+import contextlib
+import functools
+import operator
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from kubescript import config, errors
+from kubescript.auth import jwts, logins, provider, tokens_file
+from kubescript.cli import certificates, findings
+from kubescript.config import named_files
+from kubescript.transports import exposure
+
+__all__ = ["examine"]
+
+_PROBE: Final = "kubescript-doctor-asks-whether-you-answer"
+"""A token that no provider has issued."""
+
+
+def examine(settings: config.Settings, *, offline: bool) -> Iterator[findings.Finding]:
+    """Yields the findings about a server with these settings. With `offline`, no identity provider is asked."""
+    try:
+        exposure.check(settings)
+    except errors.ConfigError as error:
+        yield findings.Finding("FAILED", "http", error.explained)
+    for danger in exposure.find(settings):
+        yield findings.Finding("WARNING", "http", danger.text)
+    if settings.transport != "http":
+        return
+    for part in _list_parts(settings, offline=offline):
+        yield from _examine_part(settings, part)
+
+
+class _Part(NamedTuple):
+    """A part of a server that reads files at its start."""
+
+    topic: str
+    files: tuple[str, ...]
+    """The settings that name the files."""
+    load: Callable[[], Iterable[findings.Finding]]
+    """Loads the part as a server does, once its files are known to exist. Raises ConfigError and AuthError."""
+
+
+def _list_parts(settings: config.Settings, *, offline: bool) -> Iterator[_Part]:
+    """Yields the parts that the settings ask for."""
+    auth = settings.auth
+    if settings.tls.cert_file is not None:
+        files: tuple[str, ...] = ("tls.cert_file", "tls.key_file", "tls.client_ca_file")
+        yield _Part("tls", files, functools.partial(certificates.examine, settings))
+    if auth.tokens_file is not None:
+        yield _Part("callers", ("auth.tokens_file",), functools.partial(_examine_tokens, auth.tokens_file))
+    if auth.issuer is not None or auth.introspection is not None:
+        files = ("auth.ca_file", "auth.introspection.client_secret_file", "plans.login.client_secret_file")
+        yield _Part("callers", files, functools.partial(_examine_provider, settings, offline=offline))
+    if settings.plans.notify is not None:
+        files = ("plans.notify.url_file", "plans.notify.secret_file")
+        yield _Part("plans", files, functools.partial(_examine_notices, settings.plans.notify))
+
+
+def _examine_part(settings: config.Settings, part: _Part) -> Iterator[findings.Finding]:
+    missing = list(_find_unreadable(settings, part.files))
+    if missing:
+        yield from (findings.Finding("FAILED", part.topic, text) for text in missing)
+        return
+    try:
+        yield from part.load()
+    except (errors.ConfigError, errors.AuthError) as error:
+        yield findings.Finding("FAILED", part.topic, error.explained)
+
+
+def _find_unreadable(settings: config.Settings, names: Iterable[str]) -> Iterator[str]:
+    """Yields what is wrong with each named file that cannot be read."""
+    for name in names:
+        path = _find_file(settings, name)
+        if path is None:
+            continue
+        try:
+            named_files.read(path, name)
+        except errors.ConfigError as error:
+            yield error.explained
+
+
+def _find_file(settings: config.Settings, name: str) -> Path | None:
+    """Returns the path in a setting; None if the setting or its table is not given."""
+    try:
+        path = operator.attrgetter(name)(settings)
+    except AttributeError:  # the table is None
+        return None
+    assert path is None or isinstance(path, Path)
+    return path
+
+
+def _examine_tokens(path: Path) -> Iterator[findings.Finding]:
+    users = tokens_file.read_users(path)
+    yield findings.Finding("ok" if users else "WARNING", "callers", f"{path} names {len(users)} callers")
+    by_subject = collections.defaultdict(set)
+    for each in users:
+        by_subject[each.subject].add(each.name)
+    for subject, names in by_subject.items():
+        if len(names) > 1:
+            several = ", ".join(sorted(names))
+            yield findings.Finding(
+                "WARNING",
+                "callers",
+                f"{several} have the uid {subject}, so they are one person: none of them approves another's plan",
+            )
+
+
+def _examine_provider(settings: config.Settings, *, offline: bool) -> Iterator[findings.Finding]:
+    auth = settings.auth
+    with contextlib.closing(provider.Provider(auth)) as source:
+        if auth.issuer is not None:
+            verifier = jwts.Verifier(auth, auth.audience, source)
+            if settings.plans.login is not None:
+                logins.Logins(auth, settings.plans.login, verifier, source)
+            if not offline:
+                verifier.fetch_keys()
+                yield findings.Finding("ok", "callers", f"{auth.issuer} publishes keys for tokens")
+        if auth.introspection is not None and not offline:
+            yield _ask_introspection(source, auth.introspection.url)
+    if offline:
+        yield findings.Finding("ok", "callers", "the identity provider was not asked: only its configuration was read")
+
+
+def _ask_introspection(source: provider.Provider, url: str) -> findings.Finding:
+    """Asks about a made-up token. Raises AuthError when there is no answer, or our secret is refused."""
+    try:
+        source.introspect(_PROBE)
+    except errors.AuthError as error:
+        if error.code == "auth.unavailable":
+            raise
+        return findings.Finding("ok", "callers", f"{url} answers")
+    return findings.Finding(
+        "FAILED", "callers", f"{url} says of a made-up token that it is active: it would let everybody in"
+    )
+
+
+def _examine_notices(settings: config.Notify) -> Iterator[findings.Finding]:
+    from kubescript.changes import notices
+
+    with contextlib.closing(notices.Notifier(settings)):
+        yield findings.Finding("ok", "plans", f"{settings.url_file} has the address for notices; it was not asked")

@@ -1,0 +1,202 @@
+"""`kubescript doctor` finds what would keep a server for a team from starting, or its callers out, before it starts."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import secrets
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kubescript_safety.controlplane import pki
+from tests.kit import clients, commands
+from tests.kit.controlplane.server import ControlPlane
+from tests.kit.controlplane.writer import Writer
+
+SERVER = """
+toolsets = ["code"]
+host = "0.0.0.0"
+port = 8443
+[http]
+url = "https://tools.example.com:8443/mcp"
+[auth]
+tokens_file = "tokens.csv"
+"""
+TLS = '[tls]\ncert_file = "tls.crt"\nkey_file = "tls.key"\nclient_ca_file = "ca.crt"\n'
+NOTICES = '[plans.notify]\nurl_file = "webhook"\n'
+INTROSPECTION = '[auth.introspection]\nurl = "https://127.0.0.1:1/x"\nclient_id = "k"\nclient_secret_file = "secret"\n'
+FILES = {
+    "tls.cert_file": "tls.crt",
+    "tls.key_file": "tls.key",
+    "tls.client_ca_file": "ca.crt",
+    "auth.tokens_file": "tokens.csv",
+    "auth.introspection.client_secret_file": "secret",
+    "plans.notify.url_file": "webhook",
+}
+
+
+def doctor(folder: Path, settings: str, *flags: str) -> tuple[int, Any]:
+    """Exit code and findings, with the folder as the working directory."""
+    (folder / "server.toml").write_text(settings)
+    bare = {**commands.BARE, "HOME": str(folder), "XDG_CACHE_HOME": clients.CACHE}
+    done = commands.run("doctor", "--json", "--config", "server.toml", *flags, folder=folder, environment=bare)
+    return done.returncode, json.loads(done.stdout)
+
+
+def found(report: Any, mark: str) -> list[str]:
+    """The texts of the findings with this mark."""
+    return [each["text"] for each in report["serving"] if each["mark"] == mark]
+
+
+@pytest.fixture
+def team(tmp_path: Path) -> Path:
+    """A folder with all files of a server."""
+    authority = pki.Authority()
+    authority.serving(["tools.example.com"], ["10.0.0.7"]).write(tmp_path, "tls")
+    (tmp_path / "ca.crt").write_bytes(authority.certificate)
+    (tmp_path / "tokens.csv").write_text(f"{secrets.token_hex(16)},ann,u-1,platform\n")
+    (tmp_path / "secret").write_text("s3cret")
+    (tmp_path / "webhook").write_text("https://chat.example.com/hook")
+    return tmp_path
+
+
+def test_each_file_that_is_not_there_is_named_with_its_setting(team: Path) -> None:
+    """With exit code 1; when all are there, nothing is wrong."""
+    settings = SERVER + TLS + INTROSPECTION + NOTICES
+    code, report = doctor(team, settings, "--offline")
+    assert (code, found(report, "FAILED")) == (0, []), report["serving"]
+    for name in FILES.values():
+        (team / name).rename(team / f"{name}.away")
+    code, report = doctor(team, settings, "--offline")
+    said = [text.partition(";")[0] for text in found(report, "FAILED")]
+    assert code == 1 and said == [f"{setting}: no such file: {name}" for setting, name in FILES.items()]
+    for name in FILES.values():
+        (team / f"{name}.away").rename(team / name)
+    assert doctor(team, settings, "--offline")[0] == 0
+
+
+def test_a_certificate_is_checked_as_clients_check_it(team: Path) -> None:
+    """Its key, its names and its dates."""
+    other = pki.Authority().serving(["elsewhere.example.com"], [])
+    whole = (team / "tls.crt").read_bytes()
+    (team / "tls.crt").write_bytes(other.certificate)
+    code, report = doctor(team, SERVER + TLS, "--offline")
+    assert code == 1 and "cannot be used together" in found(report, "FAILED")[0]
+    pki.write_private(team / "tls.key", other.key)
+    code, report = doctor(team, SERVER + TLS, "--offline")
+    assert code == 1 and "is not for tools.example.com, the host of http.url" in found(report, "FAILED")[0]
+    address = (SERVER + TLS).replace("tools.example.com", "10.0.0.7")
+    (team / "tls.crt").write_bytes(whole)
+    assert doctor(team, address, "--offline")[0] == 1, "the key is the other one's"
+
+
+def test_a_file_of_tokens_is_read_as_the_server_reads_it(team: Path) -> None:
+    """A line that stops the server is named; two people with one uid are warned of, since they approve as one."""
+    tokens = team / "tokens.csv"
+    whole = tokens.read_text()
+    tokens.write_text("short,ann\n")
+    code, report = doctor(team, SERVER, "--offline")
+    assert code == 1 and "line 1: a token has at least 16 characters" in found(report, "FAILED")[0]
+    tokens.write_text(f"{whole}sha256:{hashlib.sha256(b'x').hexdigest()},bob,u-1\n")
+    code, report = doctor(team, SERVER, "--offline")
+    (warning,) = found(report, "WARNING")
+    assert code == 0 and warning.startswith("ann, bob have the uid u-1, so they are one person")
+
+
+DANGERS = {
+    "clear text": ("https://", "http://", "CLEAR TEXT"),
+    "no port": ('host = "0.0.0.0"\nport = 8443\n', "", "[http], [auth] count for nothing, since the server uses stdio"),
+    "a context that is not there": (
+        "[auth]",
+        '[[access]]\ncontexts = ["prd"]\n[auth]',
+        "names context 'prd', which is none of the setting `contexts` (none)",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", DANGERS)
+def test_what_an_operator_may_want_is_a_warning(case: str, team: Path) -> None:
+    """It is told with the remedy, and the exit code stays 0."""
+    before, after, said = DANGERS[case]
+    assert found(doctor(team, SERVER, "--offline")[1], "WARNING") == []
+    code, report = doctor(team, SERVER.replace(before, after), "--offline")
+    (warning,) = found(report, "WARNING")
+    assert code == 0 and said in warning
+
+
+def test_settings_with_which_no_server_starts_are_wrong(team: Path) -> None:
+    """Nobody would be authenticated; an identity provider that does not answer, unless it is not to be asked."""
+    code, report = doctor(team, SERVER.partition("[auth]")[0], "--offline")
+    assert code == 1 and "is not a loopback address, and callers would not" in found(report, "FAILED")[0]
+    provider = SERVER.replace('tokens_file = "tokens.csv"', 'issuer = "https://127.0.0.1:1/realm"')
+    code, report = doctor(team, provider)
+    assert code == 1 and "the identity provider cannot be asked now" in found(report, "FAILED")[0]
+    assert doctor(team, provider, "--offline")[0] == 0
+
+
+ROLE = [
+    {"apiGroups": [""], "resources": ["users"], "verbs": ["impersonate"]},
+    {"apiGroups": [""], "resources": ["groups"], "verbs": ["impersonate"], "resourceNames": ["team:platform"]},
+]
+IMPERSONATING = 'acts_as = "impersonate"\n' + SERVER.replace('"tokens.csv"', '"tokens.csv"\ntoken_review = true')
+NAMES = '[impersonation]\nuser_prefix = "team:"\ngroup_prefix = "team:"\ngroups = ["platform"%s]\n'
+
+
+def test_the_rights_to_impersonate_and_to_review_tokens_are_asked_for(team: Path, scratch: ControlPlane) -> None:
+    """Those that lack are named, and no right to read is missed: scripts run with their callers' rights."""
+    user = f"server-{secrets.token_hex(4)}"
+    kubeconfig = ("--kubeconfig", str(scratch.kubeconfig_for(user)))
+    code, report = doctor(team, IMPERSONATING + NAMES % "", *kubeconfig)
+    problem = report["contexts"][0]["answer"]["problem"]
+    missing = (
+        'create tokenreviews.authentication.k8s.io, impersonate groups "team:platform", impersonate users "team:ann"'
+    )
+    assert code == 1 and problem.startswith(f"RBAC does not let {user} {missing}; bind the role of docs/deploy.md")
+    bind(scratch, user, ROLE, "system:auth-delegator")
+    code, report = doctor(team, IMPERSONATING + NAMES % "", *kubeconfig)
+    assert (code, report["contexts"][0]["answer"]["warnings"]) == (0, []), report["contexts"]
+    code, report = doctor(team, IMPERSONATING + NAMES % ', "payments"', *kubeconfig)
+    assert code == 1 and '"team:payments"' in report["contexts"][0]["answer"]["problem"]
+
+
+def test_rights_with_which_rbac_is_no_wall_are_warned_of(team: Path, scratch: ControlPlane) -> None:
+    """system:masters, everything on everything, and any group; the exit code stays 0."""
+    user = f"server-{secrets.token_hex(4)}"
+    kubeconfig = ("--kubeconfig", str(scratch.kubeconfig_for(user)))
+    settings = 'acts_as = "impersonate"\n' + SERVER + NAMES % ""
+    bind(scratch, user, [{"apiGroups": [""], "resources": ["users", "groups"], "verbs": ["impersonate"]}])
+    assert warned(doctor(team, settings, *kubeconfig)).startswith("the user may impersonate any group, system:masters")
+    bind(scratch, user, [], "cluster-admin")
+    assert warned(doctor(team, settings, *kubeconfig)).startswith("the user may do everything (* on *)")
+    assert warned(doctor(team, settings, "--kubeconfig", str(scratch.kubeconfig))).startswith(
+        "the user is in system:masters"
+    )
+
+
+def warned(outcome: tuple[int, Any]) -> str:
+    """The only warning about the cluster's rights, where nothing is wrong."""
+    code, report = outcome
+    (warning,) = report["contexts"][0]["answer"]["warnings"]
+    assert code == 0 and isinstance(warning, str)
+    return warning
+
+
+def bind(plane: ControlPlane, user: str, rules: list[dict[str, Any]], *roles: str) -> None:
+    """Gives a user a role with these rules, and roles that exist."""
+    group = "rbac.authorization.k8s.io"
+    objects: list[dict[str, Any]] = []
+    if rules:
+        meta = {"name": user}
+        objects.append({"apiVersion": f"{group}/v1", "kind": "ClusterRole", "metadata": meta, "rules": rules})
+        roles = (user, *roles)
+    for role in roles:
+        objects.append({
+            "apiVersion": f"{group}/v1",
+            "kind": "ClusterRoleBinding",
+            "metadata": {"name": f"{user}-{role.replace(':', '-')}"},
+            "roleRef": {"apiGroup": group, "kind": "ClusterRole", "name": role},
+            "subjects": [{"apiGroup": group, "kind": "User", "name": user}],
+        })  # fmt: skip
+    Writer(plane.kubeconfig).create_all([[each] for each in objects])

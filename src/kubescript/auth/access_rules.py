@@ -5,11 +5,16 @@ from __future__ import annotations
 import fnmatch
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from typing import Final
 
 from kubescript import config, errors
 from kubescript.auth import user
+from kubescript.output import sanitizing
 
 __all__ = ["is_for", "matches", "narrow", "reduce", "scopes"]
+
+_MAX_SHOWN: Final = 500
+"""How many characters of a list of names a refusal shows."""
 
 
 def narrow(settings: config.Settings, caller: user.User) -> config.Settings:
@@ -19,12 +24,16 @@ def narrow(settings: config.Settings, caller: user.User) -> config.Settings:
     fitting = (rule for rule in settings.access if is_for(rule, caller) and caller.scopes.issuperset(rule.scopes))
     rule = next(fitting, None)
     if rule is None:
-        raise errors.AuthError("you may not use this server: none of its [[access]] rules fits you", code="auth.access")
+        groups = _shorten(caller.groups) or "none"
+        raise errors.AuthError(
+            f"none of this server's [[access]] tables fits {caller.label} (groups: {groups}); its operator can add one",
+            code="auth.access",
+        )
     updates: dict[str, object] = {"access": ()}
     if rule.toolsets is not None:
         kept = [name for name in settings.toolsets if name in rule.toolsets]
         updates["toolsets"] = tuple(kept)
-    updates |= _contexts(settings, rule.contexts)
+    updates |= _contexts(settings, rule.contexts, caller)
     chosen = settings.model_copy(update=updates)
     if rule.writes is None:
         return chosen
@@ -60,14 +69,24 @@ def matches(names: Iterable[str], patterns: Sequence[str]) -> bool:
     return any(fnmatch.fnmatchcase(name, pattern) for name in names for pattern in patterns)
 
 
-def _contexts(settings: config.Settings, names: Sequence[str] | None) -> dict[str, object]:
+def _shorten(names: Sequence[str]) -> str:
+    """Returns a list of names for a refusal."""
+    text = ", ".join(names)
+    return sanitizing.printable(text[:_MAX_SHOWN])
+
+
+def _contexts(settings: config.Settings, names: Sequence[str] | None, caller: user.User) -> dict[str, object]:
     """Returns the settings of the remaining clusters. Raises AuthError when there are none."""
     if names is None:
         return {}
     kept = {name: own for name, own in settings.contexts.items() if name in names}
     # Without any `contexts`, the settings would mean one cluster: the server's own.
     if not kept:
-        raise errors.AuthError("you may use none of this server's clusters", code="auth.access")
+        raise errors.AuthError(
+            f"the [[access]] table for {caller.label} names no context of this server ({_shorten(names)}); its "
+            "operator can correct it",
+            code="auth.access",
+        )
     default = settings.context
     if default not in kept:
         default = None

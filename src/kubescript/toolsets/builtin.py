@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import logging
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
@@ -178,9 +179,11 @@ _FOREIGN_TOOLSETS: Final = frozenset({"config", "core", "kcp", "kiali", "kubevir
 
 def check(settings: config.Settings) -> None:
     """Checks that every toolset in the settings exists, and that its requirements are met. Raises ConfigError."""
-    for name in settings.toolsets:
+    in_tables = itertools.chain.from_iterable(table.toolsets or () for table in settings.access)
+    for name in (*settings.toolsets, *in_tables):
         if name not in TOOLSETS:
             _check_installed(name)
+    for name in settings.toolsets:
         if name == "openstack":
             from kubescript.commands import openstack_runner
 

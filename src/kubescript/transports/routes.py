@@ -35,6 +35,10 @@ OPEN: Final = frozenset({"/health", "/healthz", "/ready", "/readyz"})
 """Paths for probes, which have no token."""
 _STATUS: Final = {"auth.access": 403, "busy.rate": 429, "config.invalid": 500}
 """HTTP statuses by the error's code; for all others the server is unavailable."""
+_UNAVAILABLE: Final = -32_000
+"""The first of the codes that JSON-RPC leaves to servers: a later request may be answered."""
+_CODES: Final = {403: mcp_types.INVALID_REQUEST, 500: mcp_types.INTERNAL_ERROR}
+"""JSON-RPC's codes by the HTTP status."""
 # As text, as an event and as bytes to send.
 _COPIES: Final = 3
 """How many copies of an answer are held while it waits for its client."""
@@ -85,7 +89,7 @@ def _write_refusal(error: errors.KubescriptError) -> Response:
     headers = {}
     if status in {429, 503}:
         headers["retry-after"] = "5"
-    fault = {"code": mcp_types.INTERNAL_ERROR, "message": error.message}
+    fault = {"code": _CODES.get(status, _UNAVAILABLE), "message": error.message}
     body = {"jsonrpc": "2.0", "id": None, "error": fault}
     return JSONResponse(body, status, headers)
 

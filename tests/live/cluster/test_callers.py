@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import anyio
 import httpx2
 import mcp_types
 import pytest
+from mcp import MCPError
 
 from tests.kit import clients
 from tests.kit.callers import NAMESPACES, Callers, connected
@@ -44,6 +46,7 @@ def test_each_caller_reads_what_rbac_gives_him_and_nothing_else(
         async with connected(impersonating, callers.secrets[name], transport=transport) as client:
             refused = await clients.evaluate(client, READ.format(namespace=NAMESPACES[other]))
             assert f'User "{name}" cannot list resource' in clients.text(refused)
+            assert f"can bind a role to {name}" in clients.text(refused)
             own = await clients.evaluate(client, READ.format(namespace=NAMESPACES[name]))
             assert clients.text(own) == f'["of-{name}"]'
 
@@ -119,12 +122,22 @@ def test_access_rules_say_what_each_caller_may_do(callers: Callers, tmp_path: Pa
         eve = {"authorization": f"Bearer {callers.secrets['eve']}"}
         answer = httpx2.post(f"http://127.0.0.1:{port}/mcp", headers=eve | JSON, json=PING)
         assert answer.status_code == 403
-        assert "access" in answer.json()["error"]["message"]
+        said = "none of this server's [[access]] tables fits user eve (groups: none); its operator can add one"
+        assert answer.json()["error"] == {"code": mcp_types.INVALID_REQUEST, "message": said}
+        with pytest.raises(ExceptionGroup) as refused:
+            anyio.run(begin, port, callers.secrets["eve"])
+        assert refused.group_contains(MCPError, match=re.escape(said))
     records = [json.loads(line) for line in audit.read_text().splitlines()]
     by_user = {record["user"] for record in records if record["type"] == "call"}
     assert by_user == {"alice", "bob"}
     (decided,) = [record for record in records if record["type"] == "decision"]
     assert decided["approver"].startswith("user alice, client ")
+
+
+async def begin(port: int, token: str) -> None:
+    """A client that connects and leaves."""
+    async with connected(port, token):
+        pass
 
 
 async def approves(_context: object, _params: object) -> mcp_types.ElicitResult:

@@ -19,9 +19,10 @@ REFUSED = (
 
 
 def test_a_403_names_the_missing_right() -> None:
-    """Where RBAC lacks `list secrets`, the error says that, and that no policy denied it."""
+    """Where RBAC lacks `list secrets`, the error says that, who lacks it, and who can change it."""
     error = sdk_errors.from_answer(403, "Forbidden", json.dumps({"message": REFUSED}).encode(), {}, "GET /api")
-    assert "RBAC does not let this server `list secrets`; its policy would" in str(error)
+    who = "system:serviceaccount:a:b"
+    assert f"RBAC does not let {who} `list secrets`; its administrator can bind a role to {who}" in str(error)
 
 
 def call(verb: str, resource: str, **more: str) -> dict[str, Any]:

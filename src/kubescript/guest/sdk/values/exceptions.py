@@ -42,7 +42,10 @@ __all__ = [
     "from_fault",
 ]
 
-_REFUSED: Final = re.compile(r'cannot ([a-z]{1,20}) resource "([a-z0-9./-]{1,100})"')
+# A user's name without spaces, so that no name reads as a sentence of ours.
+_REFUSED: Final = re.compile(
+    r'(?:User "(?P<user>[\w.:@/-]{1,100})" )?cannot (?P<verb>[a-z]{1,20}) resource "(?P<resource>[a-z0-9./-]{1,100})"'
+)
 MAX_MESSAGE: Final = 2_000
 """How many characters of an API server's message `str(error)` shows."""
 
@@ -213,7 +216,10 @@ def _hint(status: int, message: str) -> str:
     # The wording is RBAC's. Denials of the policy come from `from_fault`.
     refused = _REFUSED.search(message)
     if refused:
-        return f"the cluster's RBAC does not let this server `{refused[1]} {refused[2]}`; its policy would"
+        # With impersonation, and with a caller's own token, this is the caller and not the server's account.
+        who = refused["user"] or "this user"
+        what = f"{refused['verb']} {refused['resource']}"
+        return f"the cluster's RBAC does not let {who} `{what}`; its administrator can bind a role to {who}"
     if "cannot" in message:
         return "the cluster's RBAC says so, not this server's policy"
     return ""

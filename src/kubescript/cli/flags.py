@@ -1,12 +1,13 @@
-"""The flags that the server and every sub-command share, and the settings that result from them. `main` uses them for
-its commands."""
+"""The flags that the server and every sub-command share, and the settings that result from them. Each command shows
+those that mean something to it."""
 
 from __future__ import annotations
 
+import copy
 import shlex
-from collections.abc import Callable
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final, TypeVar
 
 import click
 
@@ -15,7 +16,7 @@ from kubescript.cli import user_path
 if TYPE_CHECKING:
     from kubescript import config
 
-__all__ = ["as_words", "of_plans", "remember", "server_flags", "settings"]
+__all__ = ["as_words", "cluster_flags", "file_flags", "of_plans", "remember", "server_flags", "settings"]
 
 _IN_TABLES: Final = {
     "audit": ("audit", "file"),
@@ -29,89 +30,118 @@ _FLAGS_BEFORE: Final = "kubescript.flags"
 """The key under which a sub-command finds the flags that precede it."""
 
 
-_SERVER_FLAGS: Final = (
-    click.option(
-        "--toolsets",
+_TOOLSETS: Final = (
+    click.Option(
+        ["--toolsets"],
         help="Groups of tools to serve, separated by commas: code, kubectl, helm, cluster, gateway, "
         "openstack, openshift.",
     ),
-    click.option("--kubeconfig", type=user_path.UserPath(), help="Kubeconfig file."),
-    click.option(
-        "--kubeconfig-later",
+)
+_CLUSTERS: Final = (
+    click.Option(["--kubeconfig"], type=user_path.UserPath(), help="Kubeconfig file."),
+    click.Option(
+        ["--kubeconfig-later"],
         is_flag=True,
         default=None,
         help="Start even without a usable kubeconfig. The first call looks for it again.",
     ),
-    click.option("--context", help="Kubeconfig context."),
-    click.option("--contexts", help="Kubeconfig contexts that scripts may name, separated by commas."),
-    click.option("--snapshot", type=user_path.UserPath(), help="Serve this saved cluster instead of a live one."),
-    click.option("--config", "config_file", type=user_path.UserPath(), help="TOML or YAML file with settings."),
-    click.option(
-        "--config-dir",
+    click.Option(["--context"], help="Kubeconfig context."),
+    click.Option(["--contexts"], help="Kubeconfig contexts that scripts may name, separated by commas."),
+    click.Option(["--snapshot"], type=user_path.UserPath(), help="Serve this saved cluster instead of a live one."),
+)
+_FILES: Final = (
+    click.Option(["--config", "config_file"], type=user_path.UserPath(), help="TOML or YAML file with settings."),
+    click.Option(
+        ["--config-dir"],
         type=user_path.UserPath(),
         help="Folder of TOML files, read in the order of their names. Later settings override; rules add up.",
     ),
-    click.option(
-        "--read-only/--no-read-only",
+)
+_CHANGES: Final = (
+    click.Option(
+        ["--read-only/--no-read-only"],
         default=None,
         help="Refuse every request that could change the cluster. --no-read-only: --writes plan.",
     ),
-    click.option(
-        "--writes",
+    click.Option(
+        ["--writes"],
         type=click.Choice(["off", "plan", "direct"]),
         help="How the cluster may be changed. plan: a person approves what a script would change. direct: at once.",
     ),
-    click.option("--audit", type=user_path.UserPath(), help="Record every script and API call in this file."),
-    click.option(
-        "--audit-keep",
+    click.Option(["--audit"], type=user_path.UserPath(), help="Record every script and API call in this file."),
+    click.Option(
+        ["--audit-keep"],
         type=click.Choice(["scripts", "responses"]),
         help="Also keep, beside the audit file, each script's text or all that `audit replay` needs.",
     ),
-    click.option(
-        "--transport",
+)
+_LISTENER: Final = (
+    click.Option(
+        ["--transport"],
         type=click.Choice(["stdio", "http"]),
         help="How clients connect. Default: http if --port or --host is given, else stdio.",
     ),
-    click.option("--host", help="Address of the http transport. All but loopback addresses need authentication."),
-    click.option("--port", type=int, help="Port of the http transport."),
-    click.option(
-        "--stateless",
+    click.Option(["--host"], help="Address of the http transport. All but loopback addresses need authentication."),
+    click.Option(["--port"], type=int, help="Port of the http transport."),
+    click.Option(
+        ["--stateless"],
         is_flag=True,
         default=None,
         help="Keep no sessions of http clients, so that any replica answers any request.",
     ),
-    click.option(
-        "--tokens-file",
+    click.Option(
+        ["--tokens-file"],
         type=user_path.UserPath(),
         help='Who may call over http: a line token,user,uid,"group1,group2" for each.',
     ),
-    click.option(
-        "--insecure-no-auth",
+    click.Option(
+        ["--insecure-no-auth"],
         is_flag=True,
         default=None,
         help="Serve any --host without authentication: whoever reaches the port has the server's rights.",
     ),
-    click.option(
-        "--log-level",
+)
+_LOG: Final = (
+    click.Option(
+        ["--log-level"],
         type=click.Choice(["debug", "info", "warning", "error"], case_sensitive=False),
         help="Lowest level that is logged.",
     ),
-    click.option(
-        "--log-format",
+    click.Option(
+        ["--log-format"],
         type=click.Choice(["auto", "json", "text"]),
         help="Format of the log. auto: text on a terminal, JSON elsewhere.",
     ),
-    click.option(
-        "--log-file", type=user_path.UserPath(), help="Append the log to this file instead of writing it to stderr."
+    click.Option(
+        ["--log-file"], type=user_path.UserPath(), help="Append the log to this file instead of writing it to stderr."
     ),
 )
 
+_Command = TypeVar("_Command", bound=click.Command)
 
-def server_flags(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Adds the server's flags, which all sub-commands share."""
-    # Decorators apply from the last to the first. Flags that are not given set nothing: environment and file decide.
-    for add_option in reversed(_SERVER_FLAGS):
-        command = add_option(command)
+
+def server_flags(command: _Command) -> _Command:
+    """Adds the flags of commands that start a server, or that are about its start."""
+    return _add(command, (*_TOOLSETS, *_CLUSTERS, *_FILES, *_CHANGES, *_LISTENER, *_LOG))
+
+
+def cluster_flags(command: _Command) -> _Command:
+    """Adds the flags of commands that serve no client: those of a server without its tools and its listener."""
+    return _add(command, (*_CLUSTERS, *_FILES, *_CHANGES, *_LOG))
+
+
+def file_flags(command: _Command) -> _Command:
+    """Adds the flags of commands that call no cluster of the settings."""
+    return _add(command, (*_FILES, *_LOG))
+
+
+def _add(command: _Command, shown: Sequence[click.Option]) -> _Command:
+    """Adds all flags, and hides those that mean nothing to the command: a person repeats a server's flags."""
+    # Flags that are not given set nothing: environment and file decide.
+    for option in (*_TOOLSETS, *_CLUSTERS, *_FILES, *_CHANGES, *_LISTENER, *_LOG):
+        own = copy.copy(option)
+        own.hidden = option not in shown
+        command.params.append(own)
     return command
 
 

@@ -1,4 +1,4 @@
-"""The commands. `kubescript` alone serves MCP; every sub-command takes the same flags.
+"""The commands. `kubescript` alone serves MCP; every sub-command takes the same flags, and shows some of them.
 
 Every command first starts the fork server. `process` ends commands with their exit codes.
 """
@@ -41,11 +41,11 @@ _FAILED: Final = 1
 _MIN_TIMEOUT_MS: Final = 1
 
 
+@flags.server_flags
 @click.group(
     invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110}
 )
 @click.version_option(kubescript.__version__, "-V", "--version", prog_name="kubescript")
-@flags.server_flags
 @click.pass_context
 def cli(context: click.Context, /, **given: object) -> None:
     """Serve Kubernetes to MCP clients: a sandbox for scripts beside the API server."""
@@ -54,8 +54,8 @@ def cli(context: click.Context, /, **given: object) -> None:
         _serve(context, {})
 
 
-@cli.command()
 @flags.server_flags
+@cli.command()
 @click.pass_context
 def serve(context: click.Context, /, **given: object) -> None:
     """Serve MCP. This is what `kubescript` does without a command."""
@@ -82,11 +82,11 @@ def _serve(context: click.Context, given: dict[str, object]) -> None:
             anyio.run(transports.serve, opened, announce, reread)
 
 
+@flags.cluster_flags
 @cli.command(short_help="Run one script and print its result.")
 @click.argument("file", type=click.File(encoding="utf-8"), required=False)
 @click.option("--code", "-c", help="The script itself, instead of a FILE.")
 @click.option("--timeout", type=click.IntRange(min=_MIN_TIMEOUT_MS), help="Time limit of the script in milliseconds.")
-@flags.server_flags
 @click.pass_context
 def run(context: click.Context, /, file: TextIO | None, code: str | None, timeout: int | None, **given: object) -> None:
     """Run one script from FILE (- for standard input) or CODE, and print its result."""
@@ -131,10 +131,10 @@ def _check_timeout(timeout: int | None, most: int) -> None:
         )
 
 
+@flags.server_flags
 @cli.command(short_help="Check the sandbox, the cluster and your rights there.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.option("--offline", is_flag=True, help="Do not connect to the clusters.")
-@flags.server_flags
 @click.pass_context
 def doctor(context: click.Context, /, as_json: bool, offline: bool, **given: object) -> None:
     """Check the sandbox, each cluster and what RBAC allows there. Exit code 1: something is wrong."""
@@ -158,13 +158,13 @@ def doctor(context: click.Context, /, as_json: bool, offline: bool, **given: obj
     context.exit(exit_code)
 
 
+@flags.cluster_flags
 @cli.command(short_help="Save the cluster to a folder, for `--snapshot`.")
 @click.argument("out", type=user_path.UserPath())
 @click.option("--namespaces", "-n", help="Only these namespaces, separated by commas.")
 @click.option(
     "--logs", type=click.IntRange(min=1), default=None, help="Lines of each container's log to save. Default: none."
 )
-@flags.server_flags
 @click.pass_context
 def snapshot(context: click.Context, /, out: Path, namespaces: str | None, logs: int | None, **given: object) -> None:
     """Save the cluster to OUT, for `--snapshot OUT`. Leaves out what the policy denies; saves Secrets as metadata."""
@@ -229,16 +229,15 @@ def _snapshot_summary(report: capture.Report) -> str:
     return "\n".join(lines)
 
 
+@flags.file_flags
 @cli.command(short_help="Run three scripts on a bundled snapshot; needs no cluster.")
-@flags.server_flags
 @click.pass_context
 def demo(context: click.Context, /, **given: object) -> None:
     """Run three scripts on a bundled snapshot of a broken cluster and show what they cost."""
     from kubescript.cli import demo
 
-    saved = given["snapshot"] or demo.SNAPSHOT
     # No `contexts`: a variable may name clusters, which exclude a snapshot.
-    given = {**given, "contexts": (), "snapshot": saved}
+    given = {**given, "contexts": (), "snapshot": given["snapshot"] or demo.SNAPSHOT}
     with opening.application(context, given) as opened:
         opened.start()
         import anyio
@@ -250,6 +249,7 @@ def demo(context: click.Context, /, **given: object) -> None:
     process.echo(demo.next_steps())
 
 
+@flags.server_flags
 @cli.command(short_help="Connect an MCP client: print or write its configuration.")
 @click.argument("name", metavar="NAME", type=click.Choice(["claude-code", "claude-desktop", "cursor", "vscode"]))
 @click.option("--write", is_flag=True, help="Write to the client's configuration file, and keep a copy of the old one.")
@@ -257,7 +257,6 @@ def demo(context: click.Context, /, **given: object) -> None:
     "--file", type=user_path.UserPath(), help="The configuration file. Default: the user's own, for all projects."
 )
 @click.option("--as", "title", default="kubescript", show_default=True, help="Name of the server in the client.")
-@flags.server_flags
 @click.pass_context
 def client(context: click.Context, /, name: str, write: bool, file: Path | None, title: str, **given: object) -> None:
     """Print what an MCP client needs to start this server: claude-code, claude-desktop, cursor or vscode.

@@ -23,9 +23,9 @@ _ID: Final = 34
 """How many characters a whole id has."""
 
 
+@flags.cluster_flags
 @click.command(short_help="Read a plan, and approve or decline it.")
 @click.argument("plan")
-@flags.server_flags
 @click.pass_context
 def approve(context: click.Context, /, plan: str, **given: object) -> None:
     """Show what PLAN would change, ask whether to apply it, and apply it.
@@ -44,8 +44,8 @@ def plans() -> None:
     """List plans, show one, take it back, or link to its page."""
 
 
+@flags.cluster_flags
 @plans.command(name="list", short_help="The newest plans and their states.")
-@flags.server_flags
 @click.pass_context
 def list_plans(context: click.Context, /, **given: object) -> None:
     """List the newest plans, and how to decide on those that wait."""
@@ -59,12 +59,12 @@ def list_plans(context: click.Context, /, **given: object) -> None:
         if newest:
             process.echo(f"To read one: kubescript plans show {newest[0].plan.id}{own}")
         else:
-            process.echo(f"There are no plans in {kept.where}.")
+            process.echo(f"There are no plans in {kept.where}. Of a server with another store: give its --config.")
 
 
+@flags.cluster_flags
 @plans.command(short_help="What a plan would change, and what became of it.")
 @click.argument("plan")
-@flags.server_flags
 @click.pass_context
 def show(context: click.Context, /, plan: str, **given: object) -> None:
     """Show PLAN."""
@@ -76,9 +76,9 @@ def show(context: click.Context, /, plan: str, **given: object) -> None:
             process.echo(f"To decide: {_command('approve', found, own)}")
 
 
+@flags.cluster_flags
 @plans.command(short_help="Take back what a plan has changed, by a plan of its own.")
 @click.argument("plan")
-@flags.server_flags
 @click.pass_context
 def undo(context: click.Context, /, plan: str, **given: object) -> None:
     """Plan the reverse of what was applied of PLAN, show it, and ask whether to apply it."""
@@ -95,9 +95,9 @@ def undo(context: click.Context, /, plan: str, **given: object) -> None:
     context.exit(code)
 
 
+@flags.cluster_flags
 @plans.command(short_help="A link that opens a plan's page once.")
 @click.argument("plan")
-@flags.server_flags
 @click.pass_context
 def link(context: click.Context, /, plan: str, **given: object) -> None:
     """Print a link that opens the page of PLAN once, at a server that is running and has the plan."""

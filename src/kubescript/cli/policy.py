@@ -26,9 +26,9 @@ def policy() -> None:
     """Try the policy without a cluster."""
 
 
+@flags.cluster_flags
 @policy.command(short_help="Say what the policy decides about written or recorded requests.")
 @click.argument("file", type=user_path.UserPath(dir_okay=False))
-@flags.server_flags
 @click.pass_context
 def test(context: click.Context, /, file: Path, **given: object) -> None:
     """Say for each request in FILE what the policy decides, and by which rule. Nothing is sent.

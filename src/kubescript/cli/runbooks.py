@@ -28,8 +28,8 @@ def runbooks() -> None:
     """Review, lock, list and run the scripts in the folder `runbooks.folder` (docs/runbooks.md)."""
 
 
+@flags.file_flags
 @runbooks.command(short_help="Pin the runbooks as they are now.")
-@flags.server_flags
 @click.pass_context
 def lock(context: click.Context, /, **given: object) -> None:
     """Write the SHA-256 of each runbook to runbooks.lock, and print what has changed. Review the runbooks first."""
@@ -99,8 +99,8 @@ def _replace(path: Path, content: bytes) -> None:
         raise click.ClickException(f"cannot write {path}: {error.strerror}") from None
 
 
+@flags.file_flags
 @runbooks.command(name="list", short_help="The runbooks, and whether each is as it was locked.")
-@flags.server_flags
 @click.pass_context
 def list_runbooks(context: click.Context, /, **given: object) -> None:
     """List the runbooks. Exit code 1: one is not as it was locked."""
@@ -123,9 +123,9 @@ def list_runbooks(context: click.Context, /, **given: object) -> None:
     context.exit(_FAILED if failed else 0)
 
 
+@flags.file_flags
 @runbooks.command(short_help="A runbook's arguments and its text.")
 @click.argument("name")
-@flags.server_flags
 @click.pass_context
 def show(context: click.Context, /, name: str, **given: object) -> None:
     """Show the runbook NAME as it is locked."""
@@ -141,10 +141,10 @@ def show(context: click.Context, /, name: str, **given: object) -> None:
     process.echo(sanitizing.clean(found.source))
 
 
+@flags.cluster_flags
 @runbooks.command(short_help="Run a runbook, as a script's call does.")
 @click.argument("name")
 @click.argument("arguments", metavar="[ARGUMENT=VALUE]...", nargs=-1)
-@flags.server_flags
 @click.pass_context
 def run(context: click.Context, /, name: str, arguments: tuple[str, ...], **given: object) -> None:
     """Run the runbook NAME. What it would change is asked about, as with `kubescript run`."""

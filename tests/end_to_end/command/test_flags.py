@@ -247,3 +247,30 @@ def test_files_of_a_folder_complete_the_configuration(home: Path) -> None:
     (folder / "30-wrong.toml").write_text("readonly = true\n")
     done = command("run", "-c", NODES, "--config-dir=~/conf.d", HOME=str(home))
     assert done.returncode == 1 and "unknown setting `readonly`" in done.stderr and "read_only" in done.stderr
+
+
+SERVING = ("--toolsets", "--transport", "--host", "--port", "--stateless", "--tokens-file", "--insecure-no-auth")
+HELP = {
+    "run": "--kubeconfig",
+    "snapshot": "--kubeconfig",
+    "approve": "--writes",
+    "plans list": "--config",
+    "policy test": "--config",
+    "runbooks list": "--config",
+    "demo": "--log-level",
+}
+
+
+@pytest.mark.parametrize("words", HELP)
+def test_help_has_the_flags_that_mean_something_to_a_command(words: str) -> None:
+    """Those of a server's tools and listener are in the help of commands that are about a server."""
+    said = command(*words.split(), "--help").stdout
+    assert HELP[words] in said and not any(flag in said for flag in SERVING), said
+    assert all(flag in command("doctor", "--help").stdout for flag in SERVING)
+
+
+def test_a_command_takes_a_servers_flags_that_mean_nothing_to_it() -> None:
+    """A person repeats them to approve a plan; one that does not exist is an error."""
+    given = ("--toolsets", "code", "--port", "8080", "--host", "127.0.0.1", *SNAPSHOT)
+    assert command("run", "-c", "1 + 1", *given).stdout == "2\n"
+    assert command("run", "-c", "1 + 1", "--prot", "8080").returncode == 2

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
-from scripts.release import changelog, pex, publication, wheels
+from scripts.release import changelog, manifests, mcpb, pex, publication, wheels
 
 __all__ = ["PARTS", "main"]
 
@@ -20,6 +20,8 @@ PARTS: Final[dict[str, Part]] = {
     "changelog": changelog.make,
     "wheels": wheels.make,
     "pex": pex.make,
+    "mcpb": mcpb.make,
+    "manifests": manifests.make,
 }
 """The parts in the order in which they are made: later ones read what earlier ones wrote."""
 

@@ -5,13 +5,16 @@ go.sum there contains the hash of every source that is compiled; no program is d
 
 from __future__ import annotations
 
+import json
+import subprocess
 from pathlib import Path
 from typing import Final
 
+from kubescript_safety.controlplane import build, gotool
 from scripts.release import publication
 from tests.kit import gomodule
 
-__all__ = ["PACKAGES", "program"]
+__all__ = ["PACKAGES", "module", "program"]
 
 PACKAGES: Final = {
     "actionlint": "github.com/rhysd/actionlint/cmd/actionlint",
@@ -26,3 +29,13 @@ PACKAGES: Final = {
 def program(name: str) -> Path:
     """Returns a program; the first call on a machine builds it, which takes minutes for cosign, seconds for others."""
     return gomodule.program(publication.PACKAGING / "tools" / name, PACKAGES[name])
+
+
+def module(name: str, path: str) -> Path:
+    """Returns the folder with the sources of a Go module that a program is built from."""
+    go = gotool.find(build.go_version(), build.cache())
+    command = [str(go), "mod", "download", "-json", path]
+    done = subprocess.run(
+        command, cwd=publication.PACKAGING / "tools" / name, capture_output=True, text=True, check=True
+    )
+    return Path(json.loads(done.stdout)["Dir"])

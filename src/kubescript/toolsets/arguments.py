@@ -3,8 +3,8 @@ strings, names, labels and selectors, before anything is sent. `classic` calls `
 the tool's schema.
 
 The rules are those of the API contract that these tools follow, except that they permit harmless Kubernetes syntax:
-set-based selectors have parentheses, `filter` is a regular expression, names of RBAC objects have colons, others have
-dots. docs/toolsets.md lists each rule.
+set-based selectors have parentheses, `filter` is a regular expression, names of RBAC objects have colons, many others
+have dots. docs/toolsets.md lists each rule.
 """
 
 from __future__ import annotations
@@ -14,27 +14,29 @@ from collections.abc import Callable, Collection, Mapping
 from typing import Any, Final
 
 from kubescript import errors
+from kubescript.kube import object_names
 from kubescript.toolsets import base
 from kubescript.wire import messages
 
-__all__ = ["Refusal", "check", "with_location"]
+__all__ = ["Refusal", "check", "check_unknown_cluster", "with_location"]
 
 _MAX_TEXT: Final = 1000
-_MAX_NAME: Final = 253
-_MAX_NAMESPACE: Final = 63
+_MAX_PREFIX: Final = 253
 _MAX_LABEL: Final = 63
+_MAX_RELEASE: Final = 53
+_MAX_CLUSTER: Final = 64
 _MAX_SHOWN: Final = 63
 """How many characters of a refused value the error repeats."""
 _LEAST_WAIT_S: Final = 30
 _LONGEST_WAIT_S: Final = 1800
 _FORBIDDEN: Final = re.compile(r"[;&|><`$()\0]")
-_NUL: Final = re.compile(r"\0")
-_NEEDS_THEM: Final = frozenset({"labelSelector", "filter", "cluster"})
-"""Arguments in which parentheses and similar characters have a meaning, or are part of a name that the operator has
-given. Each has a separate check."""
-# A name that kube-apiserver accepts for some kind is one path segment; most kinds are stricter.
-_NAME: Final = re.compile(r"(?!\.{1,2}\Z)[a-zA-Z0-9_:@][-a-zA-Z0-9._:@]*")
-_NAMESPACE: Final = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
+_FORBIDDEN_IN: Final = {
+    "labelSelector": re.compile(r"\0"),
+    "cluster": re.compile(r"\0"),
+    "filter": re.compile(r"[;&><`\0]"),
+}
+"""Arguments in which some of these characters have a meaning, or are part of a name that the operator has given."""
+_CLUSTER: Final = re.compile(r"[a-zA-Z0-9]+(?:[._-][a-zA-Z0-9]+)*")
 _LABEL_PART: Final = re.compile(r"[a-zA-Z0-9]([a-zA-Z0-9_.-]*[a-zA-Z0-9])?")
 _PREFIX: Final = re.compile(r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?")
 _SINCE: Final = re.compile(r"(?=\d)(?:(\d{1,6})d)?(?:(\d{1,6})h)?(?:(\d{1,6})m)?(?:(\d{1,6})s)?")
@@ -86,20 +88,43 @@ def _read_whole(value: Any) -> Any:
 def _check_text(name: str, text: str) -> None:
     if len(text) > _MAX_TEXT:
         raise Refusal("too_long", name=name, most=_MAX_TEXT)
-    forbidden = _NUL if name in _NEEDS_THEM else _FORBIDDEN
+    _refuse_characters(text, _FORBIDDEN_IN.get(name, _FORBIDDEN))
+
+
+def _refuse_characters(text: str, forbidden: re.Pattern[str]) -> None:
     found = forbidden.search(text)
     if found:
         character = found[0].replace("\0", r"\0")
         raise Refusal("forbidden_character", character=character)
 
 
+def check_unknown_cluster(cluster: str) -> None:
+    """Raises Refusal for the name of a cluster that this server does not have, if it breaks the contract's rules for
+    ids of clusters."""
+    _refuse_characters(cluster, _FORBIDDEN)
+    if not _fits(cluster, _CLUSTER, _MAX_CLUSTER):
+        raise Refusal("invalid_cluster", name=cluster[:_MAX_SHOWN])
+
+
 def _check_name(name: str) -> None:
-    if not _fits(name, _NAME, _MAX_NAME):
+    _require_name(name, is_valid=object_names.is_subdomain(name))
+
+
+def _check_container(name: str) -> None:
+    _require_name(name, is_valid=object_names.is_label(name))
+
+
+def _check_release(name: str) -> None:
+    _require_name(name, is_valid=len(name) <= _MAX_RELEASE and object_names.is_subdomain(name))
+
+
+def _require_name(name: str, *, is_valid: bool) -> None:
+    if not is_valid:
         raise Refusal("invalid_name", name=name[:_MAX_SHOWN])
 
 
 def _check_namespace(name: str) -> None:
-    if not _fits(name, _NAMESPACE, _MAX_NAMESPACE):
+    if not object_names.is_label(name):
         raise Refusal("invalid_namespace", name=name[:_MAX_SHOWN])
 
 
@@ -122,7 +147,7 @@ def _check_labels(labels: Mapping[str, Any]) -> None:
 
 def _check_label_key(key: str) -> None:
     prefix, slash, name = key.rpartition("/")
-    is_prefix = not slash or _fits(prefix, _PREFIX, _MAX_NAME)
+    is_prefix = not slash or _fits(prefix, _PREFIX, _MAX_PREFIX)
     if not is_prefix or not _fits(name, _LABEL_PART, _MAX_LABEL):
         raise Refusal("invalid_label_key", key=key[:_MAX_SHOWN])
 
@@ -201,7 +226,9 @@ def _check_follow(follow: bool) -> None:
 
 
 _CHECKS: Final[Mapping[str, Callable[[Any], None]]] = {
-    **dict.fromkeys(("name", "pod", "podName", "deploymentName", "hpaName", "releaseName", "container"), _check_name),
+    **dict.fromkeys(("pod", "podName", "deploymentName", "hpaName"), _check_name),
+    "container": _check_container,
+    "releaseName": _check_release,
     "namespace": _check_namespace,
     "labels": _check_labels,
     "labelSelector": _check_selector,
@@ -215,6 +242,13 @@ _CHECKS: Final[Mapping[str, Callable[[Any], None]]] = {
 def _check_namespaces(arguments: base.Arguments) -> None:
     if "namespace" in arguments and arguments.get("allNamespaces"):
         raise Refusal("namespace_conflict")
+
+
+def _check_name_of_kind(arguments: base.Arguments) -> None:
+    name = arguments.get("name")
+    if name is not None:
+        resource = arguments.get("resource", "")
+        _require_name(name, is_valid=object_names.is_name_of(resource, name))
 
 
 def _check_one_selector(arguments: base.Arguments) -> None:
@@ -246,7 +280,9 @@ def _check_region(arguments: base.Arguments) -> None:
 
 
 _PRECONDITIONS: Final[Mapping[str, tuple[Callable[[base.Arguments], None], ...]]] = {
-    "kubectl_get": (_check_one_selector,),
+    "kubectl_get": (_check_name_of_kind, _check_one_selector),
+    "kubectl_get_yaml": (_check_name_of_kind,),
+    "kubectl_describe": (_check_name_of_kind,),
     "kubectl_edit_hpa": (_check_replicas,),
     "gke_auth": (_check_region,),
 }

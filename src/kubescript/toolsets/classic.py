@@ -109,6 +109,7 @@ def _handler(name: str, access: base.Access, host: HostPart) -> base.Handler:
             cluster = _take_cluster(checked)
             if cluster is not None:
                 if cluster not in clusters:
+                    arguments.check_unknown_cluster(cluster)
                     return _refuse_cluster(name, cluster, clusters)
                 asked = cluster
             if host.prepare is not None:

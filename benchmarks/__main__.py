@@ -1,4 +1,4 @@
-"""`python -m benchmarks [b1 … b17, audit] [--json OUT]`: measures, prints a table, and ends with 0 whatever the figures
+"""`python -m benchmarks [b1 … b20, audit] [--json OUT]`: measures, prints a table, and ends with 0 whatever the figures
 are."""
 
 from __future__ import annotations
@@ -36,6 +36,9 @@ MODULES = {
     "b15": "command_lines",
     "b16": "safety_runs",
     "b17": "plan_sizes",
+    "b18": "peer_times",
+    "b19": "leaks",
+    "b20": "read_only",
     "audit": "audit",
 }
 """Each benchmark with the file that says what it measures."""

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import bare, clusters, npm, report, servers, stdio
+from benchmarks.peers import programs
 
 __all__ = ["NEAREST", "run"]
 
@@ -87,7 +88,8 @@ def _definitions(kubeconfig: Path) -> Iterator[report.Row | str]:
     flags = ("--toolsets", "kubectl,helm,cluster", "--writes", "direct")
     with servers.kubescript(kubeconfig, *flags) as subject:
         ours = _tokens(subject)
-    with stdio.Server([npm.peer(), "--kubeconfig", str(kubeconfig), "--toolsets", "core,config,helm"]) as peer:
+    program = programs.kubernetes_mcp_server()
+    with stdio.Server([*program, "--kubeconfig", str(kubeconfig), "--toolsets", "core,config,helm"]) as peer:
         theirs = _tokens(peer)
     for tool, nearest in NEAREST.items():
         yield report.Row("b12", f"{tool}: definition", "tokens", ours[tool], theirs[nearest], f"peer {nearest}")

@@ -1,5 +1,4 @@
-"""The peer server and the tokenizer, from npm at the versions of `package-lock.json`, installed once per version into
-the cache."""
+"""The tokenizer, from npm at the version of `package-lock.json`, installed once per version into the cache."""
 
 from __future__ import annotations
 
@@ -11,17 +10,9 @@ from pathlib import Path
 from benchmarks import report
 from tests.kit import npm
 
-__all__ = ["count_tokens", "peer"]
+__all__ = ["count_tokens"]
 
 _HERE = Path(__file__).parent
-
-
-def peer() -> str:
-    """The peer's program, without the Node wrapper that would sit between it and us. Raises Unavailable."""
-    found = sorted(_modules().glob("kubernetes-mcp-server-*-*/bin/kubernetes-mcp-server-*"))
-    if not found:
-        raise report.Unavailable("npm has no kubernetes-mcp-server for this machine")
-    return str(found[0])
 
 
 def count_tokens(texts: Sequence[str]) -> list[int]:

@@ -19,7 +19,8 @@ from typing import Any, Final
 import msgspec
 import yaml
 
-from benchmarks import npm, report
+from benchmarks import report
+from benchmarks.peers import programs
 from kubescript_safety import scenario
 from kubescript_safety.servers import setup
 
@@ -70,14 +71,14 @@ def _agents(found: dict[str, Any]) -> Iterator[str]:
 
 def _servers() -> Iterator[setup.Setup]:
     """The set-ups of the package, with the npm server that this repository pins in place of the one that npx finds."""
-    peer = npm.peer()
+    peer = programs.kubernetes_mcp_server()
     for one in setup.read():
         program, *rest = one.command
         if program != "npx":
             yield one
             continue
         # `npx -y NAME`, and then the server's own arguments.
-        yield msgspec.structs.replace(one, command=(peer, *rest[2:]))
+        yield msgspec.structs.replace(one, command=(*peer, *rest[2:]))
 
 
 def _matrix(servers: Path, folder: Path) -> dict[str, Any]:

@@ -8,7 +8,8 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from benchmarks import npm, stdio
+from benchmarks import stdio
+from benchmarks.peers import programs
 
 __all__ = ["PROGRAM", "empty", "kubescript", "no_cluster", "peer"]
 
@@ -37,8 +38,7 @@ def empty() -> stdio.Server:
 
 def peer(kubeconfig: Path) -> stdio.Server:
     """npm kubernetes-mcp-server with its defaults. Raises Unavailable."""
-    program = npm.peer()
-    return stdio.Server([program, "--kubeconfig", str(kubeconfig)])
+    return stdio.Server([*programs.kubernetes_mcp_server(), "--kubeconfig", str(kubeconfig)])
 
 
 @contextlib.contextmanager

@@ -12,7 +12,7 @@ import os
 import subprocess
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, NoReturn
@@ -35,14 +35,19 @@ class Answer:
 class Server:
     """An MCP server process, initialized; `start_seconds` is from its launch to the end of its first answer."""
 
-    def __init__(self, command: Sequence[str]) -> None:
+    def __init__(self, command: Sequence[str], environment: Mapping[str, str] | None = None) -> None:
         self._command = list(command)
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the process
         self._buffer = b""
         self._number = 0
         started = time.perf_counter()
         self._process = subprocess.Popen(
-            self._command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._errors, bufsize=0
+            self._command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._errors,
+            bufsize=0,
+            env=environment,
         )
         assert self._process.stdin is not None and self._process.stdout is not None
         self._write, self._read = self._process.stdin.fileno(), self._process.stdout.fileno()

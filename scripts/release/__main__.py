@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
-from scripts.release import changelog, manifests, mcpb, pex, publication, wheels
+from scripts.release import changelog, chart, homebrew, krew, manifests, mcpb, pex, publication, wheels
 
 __all__ = ["PARTS", "main"]
 
@@ -22,6 +22,9 @@ PARTS: Final[dict[str, Part]] = {
     "pex": pex.make,
     "mcpb": mcpb.make,
     "manifests": manifests.make,
+    "krew": krew.make,
+    "homebrew": homebrew.make,
+    "chart": chart.make,
 }
 """The parts in the order in which they are made: later ones read what earlier ones wrote."""
 

@@ -33,10 +33,11 @@ FORMAT: Final = """\
 
 
 def session() -> str:
-    """Runs the demo; returns what a terminal shows of its last question and of what follows it."""
+    """Runs the demo; returns what a terminal shows of its last question, without the next steps of the person."""
     printed = commands.run("demo", environment=commands.BARE).stdout
     last = max(found.start() for found in re.finditer(r"^── \d+\. ", printed, re.MULTILINE))
-    return f"$ kubescript demo\n…\n{printed[last:].rstrip()}"
+    question, _, _ = printed[last:].partition("\nNext: ")
+    return f"$ kubescript demo\n…\n{question.rstrip()}"
 
 
 def draw(text: str, colours: TerminalTheme) -> str:

@@ -3,10 +3,11 @@ pages about other tasks load as well, and those that they name exist."""
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +15,10 @@ import httpx2
 import pytest
 import yaml
 
+import kubescript
 from kubescript import config
-from tests.kit import clients, http_server, paths, trails
+from tests.kit import clients, commands, http_server, paths, trails
+from tests.kit.controlplane.server import ControlPlane
 
 PAGES = {
     task: (paths.ROOT / "docs" / f"{task}.md").read_text("utf-8")
@@ -73,20 +76,71 @@ def test_the_deployment_fits_its_settings(tmp_path: Path, monkeypatch: pytest.Mo
     assert set(role["rules"][1]["resourceNames"]) == sent
 
 
-def test_the_first_ten_minutes_work(tmp_path: Path) -> None:
-    """The page's own commands make a token that the page's own server takes; every endpoint is on the page."""
-    made, *_ = re.findall(r"```console\n(.*?)```", PAGE, re.DOTALL)
+def blocks(title: str) -> list[str]:
+    """The commands of one section of the page."""
+    section = PAGE.partition(f"\n## {title}\n")[2].partition("\n## ")[0]
+    return re.findall(r"```console\n(.*?)```", section, re.DOTALL)
+
+
+@pytest.fixture
+def administrator(
+    scratch: ControlPlane, kubectl_program: Path, tmp_path: Path
+) -> Iterator[Callable[[str], subprocess.CompletedProcess[str]]]:
+    """Runs commands in a shell of the cluster's administrator, whose home is empty; what they have made is gone
+    afterwards."""
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "kubectl").symlink_to(kubectl_program)
+    (tmp_path / "examples").symlink_to(paths.ROOT / "examples")
+    own = {"HOME": str(tmp_path), "KUBECONFIG": str(scratch.kubeconfig), "PATH": f"{tmp_path}/bin:{os.environ['PATH']}"}
+
+    def run(commands: str) -> subprocess.CompletedProcess[str]:
+        done = subprocess.run(
+            ["bash", "-euo", "pipefail", "-c", commands],
+            cwd=tmp_path, env=os.environ | own, capture_output=True, text=True, timeout=120,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        return done
+
+    # The API server of the tests runs without the controller that fills this role from the other one.
+    run(
+        "kubectl get clusterrole system:aggregate-to-view --output json"
+        " | sed 's/system:aggregate-to-view/view/; /aggregate-to-edit/d; /resourceVersion/d; /uid/d'"
+        " | kubectl replace --filename -"
+    )
+    yield run
+    # Nor is there one that empties a namespace.
+    kinds = "serviceaccount,configmap,secret,deployment,service,networkpolicy,poddisruptionbudget,ingress"
+    run(f"kubectl delete {kinds} --all --namespace kubescript")
+    run("kubectl delete clusterrolebinding kubescript --ignore-not-found")
+    for name in ("kubescript", "my-agents"):
+        gone = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
+        (tmp_path / "gone.json").write_text(json.dumps(gone))
+        run(f"kubectl delete namespace {name} --ignore-not-found --wait=false")
+        run(f"! kubectl get namespace {name} || kubectl replace --raw /api/v1/namespaces/{name}/finalize -f gone.json")
+
+
+def test_the_first_ten_minutes_work(
+    administrator: Callable[[str], subprocess.CompletedProcess[str]], tmp_path: Path
+) -> None:
+    """From nothing, in the page's own words: an account with a kubeconfig of its own, a token, a server that `doctor`
+    finds whole, and an answer of the cluster; every endpoint is on the page."""
+    account, kubeconfig, tokens, _, asked, *_ = blocks("Ten minutes")
+    token = administrator(account + kubeconfig + tokens).stdout.splitlines()[-1]
+    folder = tmp_path / ".config" / "kubescript"
+    assert token not in (folder / "tokens.csv").read_text()
+    assert all(file.stat().st_mode & 0o077 == 0 for file in folder.iterdir())
+    (folder / "server.toml").write_text(FILES[0])
     home = {"HOME": str(tmp_path), "XDG_CACHE_HOME": clients.CACHE}
-    done = subprocess.run(["bash", "-ec", made], env=os.environ | home, capture_output=True, text=True, check=True)
-    token = done.stdout.strip()
-    file = tmp_path / ".config" / "kubescript" / "tokens.csv"
-    assert token and token not in file.read_text() and file.stat().st_mode & 0o077 == 0
-    settings = tmp_path / "server.toml"
-    settings.write_text(FILES[0])
-    flags = ["--config", str(settings), "--snapshot", str(trails.snapshot(tmp_path))]
+    flags = ("--config", "~/.config/kubescript/server.toml")
+    found = commands.run("doctor", *flags, environment={**commands.BARE, **home})
+    assert found.returncode == 0, found.stdout
+    assert "user:   system:serviceaccount:kubescript:kubescript" in found.stdout and "CLEAR TEXT" in found.stdout
     with http_server.serving(flags, **home) as port:
+        here = f'curl() {{ command curl --silent --connect-to ::127.0.0.1:{port} "$@"; }}; token={token}\n'
+        healthy, answer = administrator(here + asked.replace("/health\n", "/health; echo\n")).stdout.splitlines()
+        assert json.loads(healthy) == {"status": "healthy"}
+        assert int(json.loads(answer)["result"]["content"][0]["text"]) >= 4
         bearer = {"authorization": f"Bearer {token}", "host": "tools.example.com:8080"}
-        assert called(port, bearer)["result"]["content"][0]["text"] == "1"
         assert httpx2.get(f"http://127.0.0.1:{port}/info").status_code == 401
         said = httpx2.get(f"http://127.0.0.1:{port}/info", headers=bearer).json()
         stranger = httpx2.get(f"http://127.0.0.1:{port}/info", headers=bearer | {"host": "elsewhere.example.com"})
@@ -94,12 +148,44 @@ def test_the_first_ten_minutes_work(tmp_path: Path) -> None:
         assert all(f"`{path}`" in PAGE for path in said["endpoints"].values())
 
 
-def called(port: int, headers: Mapping[str, str]) -> Any:
-    """What a plain POST is answered."""
-    params = {"name": "evaluate_script", "arguments": {"script": trails.COUNT}}
-    call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
-    plain = {"accept": "application/json", **headers}
-    return httpx2.post(f"http://127.0.0.1:{port}/mcp", headers=plain, json=call, timeout=60).json()
+EXAMPLE = paths.ROOT / "examples" / "kubernetes" / "kubescript.yaml"
+
+
+def test_the_example_is_set_up_by_the_pages_commands(
+    administrator: Callable[[str], subprocess.CompletedProcess[str]], tmp_path: Path
+) -> None:
+    """What the commands make is what the pod mounts and the server reads; the image has this version's tag."""
+    applied, *_ = blocks("In Kubernetes")
+    administrator(f"kubectl create namespace my-agents; touch tokens.csv\n{applied}")
+    got = administrator("kubectl get --namespace kubescript deployment,configmap,secret --output json").stdout
+    made = {each["kind"]: each for each in json.loads(got)["items"] if each["metadata"]["name"] == "kubescript"}
+    pod = made["Deployment"]["spec"]["template"]["spec"]
+    (container,) = pod["containers"]
+    mounts = {each["name"]: each["mountPath"] for each in container["volumeMounts"]}
+    assert container["image"].endswith(f":{kubescript.__version__}")
+    assert pod["volumes"][1]["secret"]["secretName"] == "kubescript" and list(made["Secret"]["data"]) == ["tokens.csv"]
+    settings = loaded(made["ConfigMap"]["data"]["server.toml"], tmp_path)
+    assert container["args"] == [f"--config={mounts['config']}/server.toml"]
+    assert str(settings.auth.tokens_file) == f"{mounts['secret']}/tokens.csv"
+
+
+def test_the_larger_set_up_is_taken_by_an_api_server(
+    administrator: Callable[[str], subprocess.CompletedProcess[str]], tmp_path: Path
+) -> None:
+    """With the page's own commands before its manifests. Both set-ups use the same names, labels and mounts."""
+    _, made, *_ = blocks("In Kubernetes")
+    (tmp_path / "all.yaml").write_text(yaml.safe_dump_all(MANIFESTS))
+    administrator(f"touch server.toml tokens.csv\n{made}")
+    administrator("kubectl apply --dry-run=server --validate=strict --filename all.yaml")
+    (ours,) = [each for each in MANIFESTS if each["kind"] == "Deployment"]
+    (small,) = [each for each in yaml.safe_load_all(EXAMPLE.read_text()) if each["kind"] == "Deployment"]
+    for field in ("serviceAccountName", "terminationGracePeriodSeconds", "securityContext", "volumes"):
+        assert ours["spec"]["template"]["spec"][field] == small["spec"]["template"]["spec"][field]
+    assert ours["spec"]["selector"] == small["spec"]["selector"]
+    (pod,), (other,) = (each["spec"]["template"]["spec"]["containers"] for each in (ours, small))
+    assert all(
+        pod[field] == other[field] for field in ("image", "args", "securityContext", "volumeMounts", "readinessProbe")
+    )
 
 
 def test_the_flags_that_are_named_are_there() -> None:

@@ -66,15 +66,15 @@ SCRIPTS: Final = (
 )
 
 
-async def perform(session: evaluator.Evaluator, number: int) -> str:
-    """Asks question `number`; returns the page to show."""
+async def perform(session: evaluator.Evaluator, number: int) -> tuple[str, bool]:
+    """Asks question `number`; returns the page to show, and whether the answer is an error."""
     question, indented = SCRIPTS[number]
     script = textwrap.dedent(indented)
     answer = await session.evaluate(script, None)
     heading = f"── {number + 1}. {question}"
     shown = textwrap.indent(script, "    ")
     cost = _cost(answer)
-    return f"{heading}\n\n{shown}\n{answer.text}\n\n{cost}\n"
+    return f"{heading}\n\n{shown}\n{answer.text}\n\n{cost}\n", answer.is_error
 
 
 def next_steps() -> str:

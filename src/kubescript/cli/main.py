@@ -242,11 +242,14 @@ def demo(context: click.Context, /, **given: object) -> None:
         opened.start()
         import anyio
 
+        failed = False
         for number in range(len(demo.SCRIPTS)):
             with terminal.Status(terminal.starting()):
-                page = anyio.run(demo.perform, opened.operator.evaluator, number)
+                page, is_error = anyio.run(demo.perform, opened.operator.evaluator, number)
             process.echo(page)
+            failed = failed or is_error
     process.echo(demo.next_steps())
+    context.exit(_FAILED if failed else 0)
 
 
 @flags.server_flags

@@ -1,0 +1,75 @@
+"""Each way to install kubescript that docs/install.md shows, on a machine that has nothing of it, from the wheels of a
+release to the first answer, and back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+import kubescript
+from tests.kit import bare_machines, distributions, pages
+
+PAGE: Final = "install.md"
+HEADINGS: Final = {"pipx": "pipx", "uv": "uv", "venv": "A plain venv"}
+REMOVALS: Final = ("pipx", "uv", "venv")
+"""The ways, in the order in which the page tells how to remove what they installed."""
+SAFETY: Final = ("pipx", "uv", "venv")
+"""The ways, in the order in which the page installs the safety benchmark."""
+ANSWER: Final = "3 API calls"
+"""What the demo's last line counts."""
+
+
+@pytest.fixture(scope="module")
+def machine() -> Iterator[bare_machines.Machine]:
+    """A Debian 12 as it is after `apt install` of the packages that the page names."""
+    with bare_machines.Machine() as machine:
+        yield machine
+
+
+@pytest.fixture(scope="module")
+def wheels(run_folder: Path) -> list[Path]:
+    """What a user has downloaded."""
+    return distributions.built(run_folder)
+
+
+@pytest.fixture
+def home(machine: bare_machines.Machine, wheels: list[Path], request: pytest.FixtureRequest) -> bare_machines.Home:
+    """A new user with the wheels in the home folder, and with uv where the test's way needs it."""
+    way: str = request.node.callspec.params["way"] if hasattr(request.node, "callspec") else "uv"
+    home = machine.home(f"{request.node.originalname.removeprefix('test_')[:12].strip('_')}-{way}")
+    home.put(wheels)
+    if way == "uv":
+        home.do("pipx install uv")
+    return home
+
+
+@pytest.mark.parametrize("way", HEADINGS)
+def test_installs_and_leaves_nothing(home: bare_machines.Home, way: str) -> None:
+    """By each way the command is on PATH, says its version and answers; the steps under "Remove" leave no file of it."""
+    before = files(home)
+    for block in pages.commands(PAGE, HEADINGS[way]):
+        home.do(block)
+    assert kubescript.__version__ in home.do("kubescript --version")
+    assert ANSWER in home.do("kubescript demo")
+    home.do("kubescript policy > /dev/null; kubescript plans list || true")
+    uninstalls = pages.commands(PAGE, "Remove")
+    home.do(uninstalls[REMOVALS.index(way)])
+    home.do(uninstalls[-1])
+    left = files(home) - before
+    assert not {path for path in left if "kubescript" in path}
+    assert home.run("kubescript --version").returncode == 127
+
+
+def test_uvx_tries_it(home: bare_machines.Home) -> None:
+    """`uvx` answers without installing a command."""
+    (command,) = pages.commands(PAGE, "uvx")
+    assert ANSWER in home.do(command)
+    assert home.run("kubescript --version").returncode == 127
+
+
+def files(home: bare_machines.Home) -> set[str]:
+    """All paths under the home folder."""
+    return {str(path.relative_to(home.folder)) for path in home.folder.rglob("*")}

@@ -26,6 +26,7 @@ __all__ = [
     "claude_line",
     "server",
     "snippet",
+    "wants_token",
     "warnings",
     "without_passwords",
 ]
@@ -41,6 +42,8 @@ class Server:
     command: tuple[str, ...] = ()
     environment: Mapping[str, str] | None = None
     url: str = ""
+    wants_token: bool = False
+    """Whether each caller adds a token, which no identity provider gives to clients."""
 
     def entry(self, *, typed: bool) -> dict[str, Any]:
         """Returns the server's entry in a configuration file; `typed` adds the name of the transport."""
@@ -116,7 +119,15 @@ def server(settings: config.Settings, flags: list[str], client: Client | None = 
         )
     command += ("--host", settings.host, "--port", str(settings.port))
     url = _url(settings)
-    return Server(command, url=url)
+    return Server(command, url=url, wants_token=wants_token(settings))
+
+
+def wants_token(settings: config.Settings) -> bool:
+    """Says whether callers over http add a token by hand. With an issuer, clients are told where to log in, and get
+    their tokens there."""
+    auth = settings.auth
+    has_tokens = bool(auth.tokens or auth.tokens_file or auth.token_review or auth.introspection)
+    return has_tokens and auth.issuer is None
 
 
 def _url(settings: config.Settings) -> str:
@@ -141,6 +152,8 @@ def claude_line(name: str, served: Server) -> str:
     words = ["claude", "mcp", "add"]
     if served.url:
         words += ["--transport", "http", "--scope", "user", name, served.url]
+        if served.wants_token:
+            words += ["--header", "Authorization: Bearer TOKEN"]
         return shlex.join(words)
     environment = served.environment or {}
     for variable, value in environment.items():
@@ -168,8 +181,7 @@ def warnings(settings: config.Settings, served: Server) -> list[str]:
     if served.url:
         command = shlex.join(served.command)
         found = [f"clients do not start a server over http; keep one running: {command}"]
-        # With an issuer, clients are told where to log in, and get their tokens there.
-        if settings.knows_callers and settings.auth.issuer is None:
+        if served.wants_token:
             found.append('each caller adds a token: --header "Authorization: Bearer TOKEN" (docs/deploy.md)')
         return found
     if "--kubeconfig-later" in served.command:

@@ -98,7 +98,7 @@ def _find_file(settings: config.Settings, name: str) -> Path | None:
 
 def _examine_tokens(path: Path) -> Iterator[findings.Finding]:
     users = tokens_file.read_users(path)
-    yield findings.Finding("ok" if users else "WARNING", "callers", f"{path} names {len(users)} callers")
+    yield findings.Finding("ok" if users else "WARNING", "callers", f"{path} has {len(users)} tokens")
     by_subject = collections.defaultdict(set)
     for each in users:
         by_subject[each.subject].add(each.name)

@@ -55,7 +55,7 @@ def announcer(settings: config.Settings, clusters: contexts.Contexts) -> transpo
             from kubescript.cli import clients  # servers started by a client do not load it
 
             where = f"at {url}"
-            served = clients.Server(url=url)
+            served = clients.Server(url=url, wants_token=clients.wants_token(settings))
             how = clients.claude_line("kubescript", served)
         line = f"{what} {where}. To connect: {how}; see `kubescript client --help`. Ctrl-C ends it."
         click.echo(_one_line(line), err=True)

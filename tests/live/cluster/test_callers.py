@@ -46,7 +46,7 @@ def test_each_caller_reads_what_rbac_gives_him_and_nothing_else(
         async with connected(impersonating, callers.secrets[name], transport=transport) as client:
             refused = await clients.evaluate(client, READ.format(namespace=NAMESPACES[other]))
             assert f'User "{name}" cannot list resource' in clients.text(refused)
-            assert f"can bind a role to {name}" in clients.text(refused)
+            assert f"administrator can let {name} `list configmaps`" in clients.text(refused)
             own = await clients.evaluate(client, READ.format(namespace=NAMESPACES[name]))
             assert clients.text(own) == f'["of-{name}"]'
 

@@ -219,9 +219,9 @@ def _hint(status: int, message: str) -> str:
         # With impersonation, and with a caller's own token, this is the caller and not the server's account.
         who = refused["user"] or "this user"
         what = f"{refused['verb']} {refused['resource']}"
-        return f"the cluster's RBAC does not let {who} `{what}`; its administrator can bind a role to {who}"
+        return f"RBAC says so, not this server's policy: the cluster's administrator can let {who} `{what}`"
     if "cannot" in message:
-        return "the cluster's RBAC says so, not this server's policy"
+        return "RBAC says so, not this server's policy"
     return ""
 
 

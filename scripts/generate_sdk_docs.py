@@ -186,7 +186,7 @@ A server refuses writes unless its operator permits them. All methods of the off
 k8s.scale(deployment, 3)                                       # or k8s.scale("deployments/web", 3, namespace="shop")
 k8s.restart(deployment)                                        # as kubectl rollout restart
 k8s.set_image(deployment, web="nginx:1.29")                    # by container; {"side-car": "envoy:2"} for any name
-k8s.apply({"apiVersion": "v1", "kind": "ConfigMap", ...})      # server-side apply of a dict, or of each in a list
+k8s.apply(manifest)                                            # server-side apply of a dict, or of each in a list
 k8s.delete(pod)                                                # or k8s.delete("jobs/once", namespace="shop")
 k8s.evict(pod)                                                 # asks the PodDisruptionBudgets
 ```
@@ -244,8 +244,8 @@ RUNBOOKS = """
 Scripts that people have reviewed, where the operator offers some:
 
 ```python
-k8s.runbooks()                                   # [{"name": "restart-web", "description": …, "arguments": {…}}]
-k8s.runbook("restart-web", namespace="shop")     # runs it, and returns the value of its last expression
+k8s.runbooks()                                              # [{"name": "restart-web", "description": …, …}]
+k8s.runbook("restart-web", namespace="team-a", name="web")  # runs it, and returns the value of its last expression
 ```
 
 - Arguments are given by name. One that is unknown, missing, of another type or outside of what the runbook says is

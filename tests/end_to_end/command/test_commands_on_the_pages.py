@@ -34,7 +34,7 @@ ONLY_READ: Final[Mapping[str, str]] = {
     "kubescript audit show audit.jsonl --plan p-54b0": "a plan of the reader's: below",
     "kubescript policy test cases.yaml": "judges by the reader's rules: test_policy_command.py",
     "kubescript runbooks list": "settings of the reader's: test_runbook_commands.py",
-    "kubescript runbooks run restart-web namespace=team-a name=web --config FILE": "likewise",
+    "kubescript runbooks run restart-web namespace=team-a name=web --config FILE": "test_scripts_on_the_pages.py",
     'kubescript run --writes plan -c \'k8s.scale("deployments/web", 5, namespace="shop")\'': "test_ways_to_decide.py",
     "kubescript": "settings of the reader's: test_rhos_config.py",
 }

@@ -7,7 +7,9 @@ place, no name, no shape and no randomness says that it is a password.
 from __future__ import annotations
 
 import json
+import tempfile
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 from benchmarks import clusters, planted, report, servers
 from benchmarks.peers import setups
@@ -18,21 +20,19 @@ __all__ = ["run"]
 
 def run() -> Iterator[report.Row | str]:
     """The lines of B19, one for each place and server."""
-    with clusters.broken() as kubeconfig:
-        planted.plant(kubeconfig)
-        calls = planted.calls(planted.find_logging(kubeconfig))
+    with clusters.broken() as given, tempfile.TemporaryDirectory() as folder:
+        planted.plant(given)
+        calls = planted.calls(planted.find_logging(given))
+        kubeconfig = Path(folder) / "kubeconfig"
+        planted.write_inline(given, kubeconfig)
+        places = [*planted.PLACES, planted.own_key(kubeconfig)]
         with servers.kubescript(kubeconfig) as subject, setups.start_all(kubeconfig) as (peers, notes):
             yield from (f"b19: {note}" for note in notes)
             kubectl = setups.Kubectl(kubeconfig)
             all_of_them: dict[str, setups.Asked] = {"kubescript": subject, **peers, setups.KUBECTL: kubectl}
             for name, asked in all_of_them.items():
-                yield from _read(name, asked, calls[name])
-
-
-def _read(name: str, asked: setups.Asked, calls: Sequence[Call]) -> Iterator[str]:
-    answers = [(call[0], _answer(asked, call)) for call in calls]
-    for place in planted.PLACES:
-        yield f"b19: {name}: {place.what}: {_fate(place, answers)}"
+                answers = [(call[0], _answer(asked, call)) for call in calls[name]]
+                yield from (f"b19: {name}: {place.what}: {_fate(place, answers)}" for place in places)
 
 
 def _answer(asked: setups.Asked, call: Call) -> str:

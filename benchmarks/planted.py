@@ -9,12 +9,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from benchmarks import clusters, report
+import yaml
+
+from benchmarks import clusters, report, stdio
 from benchmarks.peers import setups
 from benchmarks.questions import Call
 from tests.kit.controlplane.writer import Writer
 
-__all__ = ["PLACES", "SPACE", "Place", "Pod", "calls", "find_logging", "plant"]
+__all__ = ["PLACES", "SPACE", "Place", "Pod", "calls", "find_logging", "own_key", "plant", "write_inline"]
 
 SPACE = "planted"
 """The namespace of what is planted."""
@@ -83,6 +85,19 @@ def plant(kubeconfig: Path) -> None:
     Writer(kubeconfig).create_all([[namespace], [account], bodies])
 
 
+def write_inline(kubeconfig: Path, target: Path) -> None:
+    """Write a kubeconfig that holds its certificates and key itself, as most do."""
+    line = f"kubectl config view --raw --flatten --kubeconfig {kubeconfig}"
+    answer = setups.Kubectl(kubeconfig).call("kubectl", {"command": line})
+    target.write_text(stdio.text(answer))
+
+
+def own_key(kubeconfig: Path) -> Place:
+    """The private key that the servers log in with, in a kubeconfig that holds it."""
+    user = yaml.safe_load(kubeconfig.read_text())["users"][0]["user"]
+    return Place("the server's own key, in its kubeconfig", user["client-key-data"], "current-context")
+
+
 def find_logging(kubeconfig: Path) -> Pod:
     """A running pod of the fixture that logs its password, on a node that is ready."""
     nodes = clusters.fetch(kubeconfig, "/api/v1/nodes")["items"]
@@ -104,10 +119,12 @@ def calls(pod: Pod) -> Mapping[str, list[Call]]:
             _script(f"dict(k8s.coreV1().read_namespaced_config_map('planted', {SPACE!r}))"),
             _script(f"dict(k8s.coreV1().read_namespaced_pod('planted', {SPACE!r}))"),
             _script(f"k8s.coreV1().read_namespaced_pod_log({name!r}, {space!r}, tail_lines=50)"),
+            _script("k8s.contexts()"),
         ],
         "kubernetes-mcp-server": [
             *(("resources_get", {"apiVersion": "v1", **each}) for each in _objects("kind")),
             ("pods_log", {"namespace": space, "name": name, "tail": 50}),
+            ("configuration_view", {}),
         ],
         "mcp-server-kubernetes": [
             *(("kubectl_get", {**each, "output": "yaml"}) for each in _objects("resourceType")),
@@ -117,16 +134,20 @@ def calls(pod: Pod) -> Mapping[str, list[Call]]:
                 for each in _objects("resourceType")
             ),
             ("kubectl_logs", {"resourceType": "pod", "name": name, "namespace": space, "tail": 50}),
+            ("kubectl_generic", {"command": "config", "subCommand": "view", "flags": {"raw": True}}),
         ],
         "kubectl-mcp-server": [
             *(("kubectl_get", {**each, "output": "yaml"}) for each in _objects("resource_type")),
             *(("kubectl_describe", each) for each in _objects("resource_type")),
             *(("kubectl_generic", {"command": f"get {each}"}) for each in _lines()),
             ("kubectl_logs", {"pod_name": name, "namespace": space, "tail": 50}),
+            ("kubectl_generic", {"command": "config view --raw"}),
+            ("kubectl_generic", {"command": "config view"}),
         ],
         setups.KUBECTL: [
             *(("kubectl", {"command": f"kubectl get {each}"}) for each in _lines()),
             ("kubectl", {"command": f"kubectl logs {name} -n {space} --tail 50"}),
+            ("kubectl", {"command": "kubectl config view --raw"}),
         ],
     }
 

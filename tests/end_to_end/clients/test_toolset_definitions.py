@@ -14,6 +14,7 @@ from kubescript.cli import demo
 from tests.kit import clients, paths, tokens
 
 DOCS: Final = paths.ROOT / "docs" / "toolsets.md"
+PAGES: Final = (paths.ROOT / "README.md", paths.ROOT / "docs" / "comparison.md")
 MOST: Final = {"kubectl": 1_150, "helm": 520, "cluster": 150, "gateway": 600}
 """Tokens. kubernetes-mcp-server 0.0.55 takes 2,046 for the six tools that both have; benchmarks/classic_tools.py measures it."""
 MOST_OF_SIX: Final = 1_023
@@ -22,12 +23,12 @@ SIX: Final = {
 }  # fmt: skip
 
 
-def counted(toolset: str) -> dict[str, int]:
+def counted(toolset: str, *more: str) -> dict[str, int]:
     """The tokens of each tool, as a client gets it."""
     found: dict[str, int] = {}
 
     async def ask() -> None:
-        flags = ("--toolsets", toolset, "--snapshot", str(demo.SNAPSHOT), "--no-read-only")
+        flags = ("--toolsets", toolset, "--snapshot", str(demo.SNAPSHOT), *more)
         async with clients.connect("memory", flags) as client:
             for tool in (await client.list_tools()).tools:
                 wire = tool.model_dump(mode="json", by_alias=True, exclude_none=True)
@@ -40,7 +41,7 @@ def counted(toolset: str) -> dict[str, int]:
 @pytest.mark.parametrize("toolset", MOST)
 def test_the_definitions_of_a_toolset_stay_small(toolset: str, capsys: pytest.CaptureFixture[str]) -> None:
     """Growth is a decision, and docs/toolsets.md names the figure of each tool that it compares."""
-    found = counted(toolset)
+    found = counted(toolset, "--no-read-only")
     with capsys.disabled():
         print(f"\nthe toolset {toolset}: {sum(found.values())} o200k tokens for {len(found)} tools")
     assert sum(found.values()) <= MOST[toolset]
@@ -51,7 +52,15 @@ def test_the_definitions_of_a_toolset_stay_small(toolset: str, capsys: pytest.Ca
 
 def test_the_tools_that_the_peer_has_cost_less_than_half() -> None:
     """Of the six together."""
-    assert sum(count for tool, count in counted("kubectl").items() if tool in SIX) < MOST_OF_SIX
+    assert sum(count for tool, count in counted("kubectl", "--no-read-only").items() if tool in SIX) < MOST_OF_SIX
+
+
+def test_the_pages_have_the_figure_of_the_one_tool() -> None:
+    """README.md and docs/comparison.md say what the definition of `evaluate_script` costs."""
+    (count,) = counted("code").values()
+    for page in PAGES:
+        found = re.search(r"^\| definitions of all tools \| (\d+)", page.read_text("utf-8"), re.MULTILINE)
+        assert found and int(found[1]) == count, page
 
 
 def test_the_page_names_every_tool() -> None:

@@ -3,6 +3,7 @@ pages about other tasks load as well, and those that they name exist."""
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import re
@@ -186,6 +187,39 @@ def test_the_larger_set_up_is_taken_by_an_api_server(
     assert all(
         pod[field] == other[field] for field in ("image", "args", "securityContext", "volumeMounts", "readinessProbe")
     )
+
+
+def test_a_table_without_a_context_of_the_server_refuses_its_callers_in_words(tmp_path: Path) -> None:
+    """In JSON-RPC's code for a request that is refused. Others are answered."""
+    digests = {name: hashlib.sha256(f"token-of-{name}-0123456789".encode()).hexdigest() for name in ("ann", "bob")}
+    tokens = "\n".join(f'{name} = "sha256:{digest}"' for name, digest in digests.items())
+    (tmp_path / "server.toml").write_text(
+        f'[[access]]\nusers = ["ann"]\ncontexts = ["prd"]\n[[access]]\nusers = ["bob"]\n[auth.tokens]\n{tokens}\n'
+    )
+    flags = (
+        "--toolsets",
+        "code",
+        "--config",
+        str(tmp_path / "server.toml"),
+        "--snapshot",
+        str(trails.snapshot(tmp_path)),
+    )
+    script = {"name": "evaluate_script", "arguments": {"script": trails.COUNT}}
+    call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": script}
+    with http_server.serving(flags) as port:
+        answers = [
+            httpx2.post(
+                f"http://127.0.0.1:{port}/mcp",
+                headers={"accept": "application/json", "authorization": f"Bearer token-of-{name}-0123456789"},
+                json=call,
+                timeout=60,
+            )
+            for name in ("ann", "bob")
+        ]
+    refused, answered = answers
+    said = "the [[access]] table for user ann names no context of this server (prd); its operator can correct it"
+    assert (refused.status_code, refused.json()["error"]) == (403, {"code": -32600, "message": said})
+    assert answered.json()["result"]["content"][0]["text"] == "1"
 
 
 def test_the_flags_that_are_named_are_there() -> None:

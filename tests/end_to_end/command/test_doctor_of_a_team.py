@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import hashlib
 import json
 import secrets
@@ -9,6 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
 
 from kubescript_safety.controlplane import pki
 from tests.kit import clients, commands
@@ -80,16 +84,30 @@ def test_each_file_that_is_not_there_is_named_with_its_setting(team: Path) -> No
 def test_a_certificate_is_checked_as_clients_check_it(team: Path) -> None:
     """Its key, its names and its dates."""
     other = pki.Authority().serving(["elsewhere.example.com"], [])
-    whole = (team / "tls.crt").read_bytes()
     (team / "tls.crt").write_bytes(other.certificate)
     code, report = doctor(team, SERVER + TLS, "--offline")
     assert code == 1 and "cannot be used together" in found(report, "FAILED")[0]
     pki.write_private(team / "tls.key", other.key)
     code, report = doctor(team, SERVER + TLS, "--offline")
     assert code == 1 and "is not for tools.example.com, the host of http.url" in found(report, "FAILED")[0]
-    address = (SERVER + TLS).replace("tools.example.com", "10.0.0.7")
-    (team / "tls.crt").write_bytes(whole)
-    assert doctor(team, address, "--offline")[0] == 1, "the key is the other one's"
+    for days, mark, said in ((-1, "FAILED", "expired on"), (3, "WARNING", "expires on"), (90, "ok", "fits its key")):
+        certify(team, days)
+        code, report = doctor(team, SERVER + TLS, "--offline")
+        assert code == (mark == "FAILED") and any(said in text for text in found(report, mark)), report["serving"]
+
+
+def certify(folder: Path, days: int) -> None:
+    """Writes a certificate that ends in so many days, and its key."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([])
+    now = datetime.datetime.now(datetime.UTC)
+    names = x509.SubjectAlternativeName([x509.DNSName("*.example.com")])
+    builder = x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number())
+    builder = builder.not_valid_before(now - datetime.timedelta(days=10))
+    builder = builder.not_valid_after(now + datetime.timedelta(days=days)).add_extension(names, critical=True)
+    signed = builder.sign(key, hashes.SHA256())
+    (folder / "tls.crt").write_bytes(signed.public_bytes(serialization.Encoding.PEM))
+    pki.write_private(folder / "tls.key", pki.private_pem(key))
 
 
 def test_a_file_of_tokens_is_read_as_the_server_reads_it(team: Path) -> None:
@@ -134,6 +152,16 @@ def test_settings_with_which_no_server_starts_are_wrong(team: Path) -> None:
     code, report = doctor(team, provider)
     assert code == 1 and "the identity provider cannot be asked now" in found(report, "FAILED")[0]
     assert doctor(team, provider, "--offline")[0] == 0
+
+
+def test_a_table_for_a_toolset_that_does_not_exist_ends_the_start(team: Path) -> None:
+    """It would give its callers nothing; one that exists and is off is no mistake."""
+    table = '[[access]]\ntoolsets = ["%s"]\n'
+    (team / "server.toml").write_text(SERVER + table % "cod")
+    for command in ("doctor", "serve"):
+        done = commands.run(command, "--config", "server.toml", folder=team, environment=commands.BARE)
+        assert done.returncode == 1 and "unknown toolset `cod`; there is: code" in done.stderr
+    assert doctor(team, SERVER + table % "kubectl", "--offline")[0] == 0
 
 
 ROLE = [

@@ -31,6 +31,7 @@ PAGES: Final = tuple(
 BLOCK: Final = re.compile(r"^ *```(?:console|sh|bash)\n(.*?)^ *```", re.DOTALL | re.MULTILINE)
 PROMPT: Final = re.compile(r"^\$ (.*)$", re.MULTILINE)
 TOOLS: Final = (
+    "base64",
     "basename",
     "cat",
     "chmod",
@@ -41,6 +42,7 @@ TOOLS: Final = (
     "ln",
     "mkdir",
     "mktemp",
+    "mv",
     "sed",
     "sha256sum",
     "sh",

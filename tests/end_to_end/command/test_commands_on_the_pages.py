@@ -24,6 +24,7 @@ PROGRAMS: Final[Mapping[str, click.Command]] = {"kubescript": main.cli, "kubescr
 ONLY_READ: Final[Mapping[str, str]] = {
     "kubescript --config ~/.config/kubescript/server.toml": "serves until it is ended: test_deploy_docs.py",
     "kubescript --config server.toml": "likewise",
+    "kubescript doctor --config ~/.config/kubescript/server.toml": "an account of the reader's: test_deploy_docs.py",
     "kubescript --config kubescript.toml": "likewise: test_migrate.py",
     "kubescript --toolsets code --port 8080": "likewise: test_endpoints.py",
     "kubescript --toolsets openshift --port 8080": "likewise: test_openshift_cli.py",

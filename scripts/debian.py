@@ -18,23 +18,27 @@ class Missing(RuntimeError):
     """The packages cannot be had on this machine."""
 
 
-def unpack(packages: tuple[str, ...], root: Path, *, left_out: re.Pattern[str] = NONE, complete: bool = False) -> None:
-    """Unpacks these packages and what they depend on and this machine has not; with `complete`, has or not.
+def unpack(packages: tuple[str, ...], root: Path, *, left_out: re.Pattern[str] = NONE, complete: str = "") -> None:
+    """Unpacks these packages and what they depend on and this machine has not.
 
-    `left_out` matches the start of the names of archives that are not unpacked. Raises Missing.
+    `complete` is one of Debian's architectures: its packages are unpacked, whatever this machine has, and the root says
+    which. `left_out` matches the start of the names of archives that are not unpacked. Raises Missing.
     """
     if not shutil.which("apt-get"):
         raise Missing(f"this machine has no apt-get, which fetches {', '.join(packages)}")
     with tempfile.TemporaryDirectory(prefix="kubescript-packages-") as name:
         try:
             for archive in _fetch(packages, Path(name), complete=complete):
-                if not left_out.match(archive.name):
-                    _unpack(archive, root)
+                if left_out.match(archive.name):
+                    continue
+                _unpack(archive, root)
+                if complete:
+                    _record(archive, root)
         except subprocess.CalledProcessError as error:
             raise Missing(f"{', '.join(packages)} cannot be had from Debian: {error.stderr or error}") from None
 
 
-def _fetch(packages: tuple[str, ...], folder: Path, *, complete: bool) -> list[Path]:
+def _fetch(packages: tuple[str, ...], folder: Path, *, complete: str) -> list[Path]:
     """The archives, by apt with lists of its own."""
     for part in ("lists/partial", "archives/partial"):
         (folder / part).mkdir(parents=True)
@@ -48,6 +52,7 @@ def _fetch(packages: tuple[str, ...], folder: Path, *, complete: bool) -> list[P
     }
     if complete:
         options["Dir::State::status"] = folder / "status"
+        options["APT::Architecture"] = options["APT::Architectures"] = complete
     apt = ["apt-get", "-qq"]
     for key, value in options.items():
         apt += ["-o", f"{key}={value}"]
@@ -66,3 +71,15 @@ def _unpack(archive: Path, root: Path) -> None:
         subprocess.run(extract, stdin=files.stdout, check=True, capture_output=True, text=True)
     if files.returncode:
         raise subprocess.CalledProcessError(files.returncode, files.args)
+
+
+def _record(archive: Path, root: Path) -> None:
+    """Writes what the archive says of itself into var/lib/dpkg/status.d, where scanners of images without dpkg look."""
+    records = root / "var/lib/dpkg/status.d"
+    records.mkdir(parents=True, exist_ok=True)
+    fields = subprocess.run(["dpkg-deb", "--field", archive], check=True, capture_output=True, text=True).stdout
+    name = archive.name.split("_")[0]
+    (records / name).write_text(fields)
+    with tempfile.TemporaryDirectory() as control:
+        subprocess.run(["dpkg-deb", "--control", archive, control], check=True, capture_output=True, text=True)
+        shutil.copyfile(Path(control) / "md5sums", records / f"{name}.md5sums")

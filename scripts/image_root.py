@@ -2,7 +2,7 @@
 
 `base` holds Python and its libraries as Debian packages them and kubescript's dependencies as constraints.txt pins
 them; `kubescript` holds this repository's kubescript, and `home` what its user has. There is no shell, no package
-manager and no compiler.
+manager and no compiler. An image for another architecture is made without running any of its programs.
 
 Nobody has to be root, and nothing is installed; the machine must be a Debian or Ubuntu, and the Python that runs this
 must have pip and hatchling.
@@ -11,6 +11,7 @@ must have pip and hatchling.
 from __future__ import annotations
 
 import os
+import platform
 import re
 import shutil
 import subprocess
@@ -25,27 +26,40 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from scripts import debian
 
-__all__ = ["USER", "make_base", "make_layers", "requirements"]
+__all__ = ["ARCHITECTURES", "HOME", "OWN", "USER", "build_wheel", "make_base", "make_layers", "requirements"]
 
 REPOSITORY: Final = Path(__file__).resolve().parent.parent
 USER: Final = 65532
 HOME: Final = "home/kubescript"
 EXTRAS: Final = ("cel", "gke", "otel", "postgres")
 
-PACKAGES: Final = ("python3", "libseccomp2", "libstdc++6", "ca-certificates")
+ARCHITECTURES: Final = {"amd64": "x86_64", "arm64": "aarch64"}
+"""Name of an architecture for Debian and in images -> its name for Linux and in wheels."""
+OWN: Final = next((name for name, machine in ARCHITECTURES.items() if machine == platform.machine()), "")
+"""The architecture of this machine; empty when there is no image for it."""
+_GLIBC: Final = range(36, 4, -1)
+"""Versions of glibc whose wheels are taken: Debian 12 has 2.36."""
+
+PACKAGES: Final = ("base-files", "python3", "libseccomp2", "libstdc++6", "ca-certificates")
 LEFT_OUT: Final = re.compile(
-    r"(?:debconf|dpkg|gcc-\d+-base|libacl1|libcom-err2|libdb5\.3|libdebconf.*|libgssapi.*|libk5crypto3|libkeyutils1|"
-    r"libkrb5.*|libmd0|libncursesw6|libnsl2|libpcre2.*|libreadline8|libselinux1|libtinfo6|libtirpc.*|openssl|perl.*|"
-    r"readline-common|tar)(?:t64)?_"
+    r"(?:debconf|dpkg|gawk|libacl1|libcom-err2|libdb5\.3|libdebconf.*|libgssapi.*|libk5crypto3|"
+    r"libkeyutils1|libkrb5.*|libmd0|libncursesw6|libnsl2|libpcre2.*|libreadline8|libselinux1|libtinfo6|libtirpc.*|mawk|openssl|"
+    r"original-awk|perl.*|readline-common|tar)(?:t64)?_"
 )
-"""Packages that Debian's Python depends on, and kubescript does not."""
+"""Packages that Debian's own depend on, and kubescript does not."""
 UNUSED: Final = (
-    "usr/sbin/*", "usr/bin/pdb*", "usr/share/doc", "usr/share/lintian", "usr/share/man", "usr/share/python3",
-    "usr/share/ca-certificates",
+    # Licenses stay: who hands out the image must hand them out.
+    "usr/share/doc/*/[!c]*", "usr/share/doc/*/c[!o]*",
+    # Of base-files, what a system with users and a shell needs.
+    "boot", "root", "etc/{default,dpkg,host.conf,issue,issue.net,profile.d,skel,update-motd.d}",
+    "usr/{games,include,src}", "var/{backups,cache,local,lock,log,run,spool}", "var/lib/misc",
+    "usr/share/{applications,base-files,binfmts,bug,ca-certificates,dict,doc-base,gcc,gdb}",
+    "usr/share/{info,lintian,man,misc,pixmaps,python3}",
+    "usr/sbin/*", "usr/bin/pdb*",
     "usr/lib/python3*/{__phello__,distutils,ensurepip,idlelib,lib2to3,pydoc_data,tkinter,turtledemo}",
     "usr/lib/python3*/lib-dynload/{_curses,_curses_panel,_dbm,nis,readline}.*",
     "usr/lib/python3*/config-*/*.a", "usr/bin/{pydoc,pygettext,py3}*", "usr/lib/*-linux-gnu/{gconv,audit}",
-    "usr/lib/python3/dist-packages/bin",
+    "usr/lib/python3/dist-packages/{bin,include}",
     # The asynchronous half of the official client and what it alone needs; extensions of CEL that no rule may use.
     "usr/lib/python3/dist-packages/kubernetes/aio",
     "usr/lib/python3/dist-packages/{aiohappyeyeballs,aiohttp,aiohttp_retry,aiosignal,frozenlist,multidict,propcache,yarl}",
@@ -59,8 +73,11 @@ FILES: Final = {
     "usr/bin/kubescript": "#!/usr/bin/python3\nfrom kubescript.cli import main\n\nmain.main()\n",
 }
 COMPILE_RULES: Final = """
-import pathlib, sys
+import pathlib, platform, sys
 
+# Hyperscan's tables are the same bytes for each of the architectures, and only their names differ. Where that is no
+# longer so, the image's processor refuses them and compiles its own.
+platform.machine = lambda: sys.argv[3]
 sys.path.insert(0, sys.argv[1])
 from kubescript_masking.engine import masker
 from kubescript_masking.rules import shapes
@@ -69,8 +86,12 @@ masker.Masker(shapes.load_shipped(), directory=pathlib.Path(sys.argv[2])).scanne
 """
 
 
-def make_base(root: Path) -> None:
-    """Everything but kubescript itself, in a new folder: the part that changes seldom and takes a minute."""
+def make_base(root: Path, architecture: str = OWN, tools: Path | None = None) -> None:
+    """Everything but kubescript itself, in a new folder: the part that changes seldom and takes a minute.
+
+    `tools` is such a folder of this machine's architecture, whose Python is used; None when this is one itself.
+    """
+    tools = tools or root
     for name in ("bin", "lib", "lib64", "sbin"):
         (root / "usr" / name).mkdir(parents=True)
         (root / name).symlink_to(f"usr/{name}")
@@ -79,39 +100,46 @@ def make_base(root: Path) -> None:
         (root / name).mkdir(parents=True)
     for name in ("tmp", "var/tmp"):  # what is mounted there gets the same rights
         (root / name).chmod(0o1777)
-    debian.unpack(PACKAGES, root, left_out=LEFT_OUT, complete=True)
+    debian.unpack(PACKAGES, root, left_out=LEFT_OUT, complete=architecture)
     _certificates(root)
     for name, text in FILES.items():
         (root / name).write_text(text)
     (root / "usr/bin/kubescript").chmod(0o755)
-    _install_dependencies(root)
+    _install_dependencies(root, architecture, tools)
     for pattern in UNUSED:
         for path in _matching(root, pattern):
             _remove(path)
-    _compile(root, root, *root.glob("usr/lib/python3*"))
+    _compile(tools, root, *root.glob("usr/lib/python3*"))
 
 
 def _remove(path: Path) -> None:
-    """Removes a file, a link, or a folder with all that is in it."""
+    """Removes a file, a link, or a folder with all that is in it; a link may have led to the same one before."""
     if path.is_dir() and not path.is_symlink():
         shutil.rmtree(path)
     else:
-        path.unlink()
+        path.unlink(missing_ok=True)
 
 
-def make_layers(base: Path, layers: Path) -> None:
-    """`kubescript` and `home` in `layers`: this repository's kubescript with its bytecode, and the masking rules as
-    compiled for this processor."""
+def build_wheel(folder: Path) -> Path:
+    """Builds the wheel of this repository's kubescript into a folder."""
+    command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation", "--wheel-dir"]
+    subprocess.run([*command, str(folder), str(REPOSITORY)], check=True)
+    return next(folder.glob("kubescript-*.whl"))
+
+
+def make_layers(wheel: Path, tools: Path, layers: Path, architecture: str = OWN) -> None:
+    """`kubescript` and `home` in `layers`: what is in the wheel with its bytecode, and the compiled masking rules.
+
+    `tools` is a base of this machine's architecture.
+    """
     packages = layers / "kubescript/usr/lib/python3/dist-packages"
-    with tempfile.TemporaryDirectory() as folder:
-        wheel = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation", "--wheel-dir"]
-        subprocess.run([*wheel, folder, str(REPOSITORY)], check=True)
-        with zipfile.ZipFile(next(Path(folder).glob("*.whl"))) as archive:
-            archive.extractall(packages)
-    _compile(base, layers / "kubescript", packages)
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(packages)
+    _compile(tools, layers / "kubescript", packages)
     for name in (".kube", ".local/state"):  # a new volume gets the owner of the folder that it covers
         (layers / "home" / name).mkdir(parents=True)
-    _run(base, [*_python(base), "-c", COMPILE_RULES, str(packages), str(layers / "home/.cache/kubescript/scanner")])
+    arguments = [str(packages), str(layers / "home/.cache/kubescript/scanner"), ARCHITECTURES[architecture]]
+    _run(tools, [*_python(tools), "-c", COMPILE_RULES, *arguments])
 
 
 def _certificates(root: Path) -> None:
@@ -134,26 +162,23 @@ def requirements() -> list[str]:
     return found
 
 
-def _install_dependencies(root: Path) -> None:
+def _install_dependencies(root: Path, architecture: str, tools: Path) -> None:
+    """Unpacks the wheels of an architecture, whichever this machine has."""
     import pip
 
-    install = [
-        *_python(root),
-        str(Path(pip.__file__).parent),
-        "install",
-        "--quiet",
-        "--no-compile",
-        "--only-binary=:all:",
-    ]
-    options = [f"--constraint={REPOSITORY / 'constraints.txt'}", f"--target={root / 'usr/lib/python3/dist-packages'}"]
-    _run(root, [*install, *options, *requirements()])
+    machine = ARCHITECTURES[architecture]
+    install = [*_python(tools), str(Path(pip.__file__).parent), "install", "--quiet", "--no-compile"]
+    platforms = [f"--platform=manylinux_2_{version}_{machine}" for version in _GLIBC]
+    platforms.append(f"--platform=manylinux2014_{machine}")
+    options = [*platforms, "--only-binary=:all:", f"--constraint={REPOSITORY / 'constraints.txt'}"]
+    options.append(f"--target={root / 'usr/lib/python3/dist-packages'}")
+    _run(tools, [*install, *options, *requirements()])
 
 
-def _compile(root: Path, layer: Path, *folders: Path) -> None:
+def _compile(tools: Path, layer: Path, *folders: Path) -> None:
     """Bytecode that is used whatever the times of the files: a layer of an image need not keep them."""
     options = ["-m", "compileall", "-qq", "-j0", "--invalidation-mode=unchecked-hash", "-s", str(layer), "-p", "/"]
-    command = [*_python(root), *options, *map(str, folders)]
-    _run(root, command)
+    _run(tools, [*_python(tools), *options, *map(str, folders)])
 
 
 def _python(root: Path) -> list[str]:
@@ -189,4 +214,5 @@ if __name__ == "__main__":
     target = Path(sys.argv[1]).absolute()
     os.umask(0o022)  # the image's user is not the one who makes it
     make_base(target / "base")
-    make_layers(target / "base", target)
+    with tempfile.TemporaryDirectory() as folder:
+        make_layers(build_wheel(Path(folder)), target / "base", target)

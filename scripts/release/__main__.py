@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
-from scripts.release import changelog, chart, homebrew, krew, manifests, mcpb, pex, publication, wheels
+from scripts.release import changelog, chart, homebrew, image, krew, manifests, mcpb, pex, publication, wheels
 
 __all__ = ["PARTS", "main"]
 
@@ -25,6 +25,7 @@ PARTS: Final[dict[str, Part]] = {
     "krew": krew.make,
     "homebrew": homebrew.make,
     "chart": chart.make,
+    "image": image.make,
 }
 """The parts in the order in which they are made: later ones read what earlier ones wrote."""
 

@@ -85,7 +85,7 @@ def _subject(kubeconfig: Path) -> stdio.Server:
 
 def _definitions(kubeconfig: Path) -> Iterator[report.Row | str]:
     """The tokens of each tool, as a client gets it."""
-    flags = ("--toolsets", "kubectl,helm,cluster", "--writes", "direct")
+    flags = ("--toolsets", "kubectl,helm,cluster", "--writes", "plan")
     with servers.kubescript(kubeconfig, *flags) as subject:
         ours = _tokens(subject)
     program = programs.kubernetes_mcp_server()

@@ -131,14 +131,14 @@ FAILURES = {
     "list_namespaced_deployment or list_deployment_for_all_namespaces",
     "k8s.list_namespaced_pod('shop')": "AttributeError: k8s has no 'list_namespaced_pod'; it is in k8s.coreV1()",
     "k8s.pods": "AttributeError: k8s has no 'pods'; write k8s.get('pods', namespace=...)",
-    "k8s.batchV1beta1()": "AttributeError: k8s has no 'batchV1beta1': clusters no longer serve that version; use k8s.batchV1()",
+    "k8s.batchV1beta1()": "AttributeError: k8s has no 'batchV1beta1': newer clusters do not serve that version; use k8s.batchV1()",
     "k8s.corev2()": "AttributeError: k8s has no 'corev2': no such API; did you mean k8s.coreV1()?",
     "from kubernetes import client\nclient.AppsV2Api()": "AttributeError: kubernetes.client has no 'AppsV2Api'; "
     "no such API; did you mean AppsV1Api?",
-    "k8s.extensionsV1beta1()": "AttributeError: k8s has no 'extensionsV1beta1': clusters no longer serve that version; "
+    "k8s.extensionsV1beta1()": "AttributeError: k8s has no 'extensionsV1beta1': newer clusters do not serve that version; "
     "use k8s.appsV1() or k8s.networkingV1()",
     "from kubernetes import client\nclient.ExtensionsV1beta1Api()": "AttributeError: kubernetes.client has no "
-    "'ExtensionsV1beta1Api'; clusters no longer serve that version; use AppsV1Api or NetworkingV1Api",
+    "'ExtensionsV1beta1Api'; newer clusters do not serve that version; use AppsV1Api or NetworkingV1Api",
     "core.list_namespaced_pod('shop', selector='a')": "TypeError: list_namespaced_pod(namespace) has no parameter "
     "'selector'; did you mean 'label_selector'?",
     "core.list_namespaced_pod(ns='shop')": "TypeError: list_namespaced_pod(namespace) has no parameter 'ns'; "

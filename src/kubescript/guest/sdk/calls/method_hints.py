@@ -178,9 +178,9 @@ def missing_client(name: str, known: dict[str, str], listed: list[str]) -> str:
 def other_version(folded: str, served: list[str]) -> str:
     """Returns what is wrong with a version that clusters do not serve. `served` are the names to write instead."""
     meant = " or ".join(served)
-    # Kubernetes has taken away alpha and beta versions, and never a stable one.
+    # Kubernetes removes alpha and beta versions, and has never removed a stable one.
     if _UNSTABLE.search(folded):
-        return f"clusters no longer serve that version; use {meant}"
+        return f"newer clusters do not serve that version; use {meant}"
     return f"no such API; did you mean {meant}?"
 
 

@@ -190,12 +190,16 @@ def _status(code: int, reason: str, fault: ScriptFault) -> str:
     return msgspec.json.encode(refusal).decode()
 
 
+_NOT_SERVED: Final = frozenset({"404 page not found", "the server could not find the requested resource"})
+"""What API servers say of a path that they do not serve: in plain text, and as a Status within a group that they
+serve."""
+
+
 def from_answer(status: int, reason: str, body: bytes, headers: Mapping[str, str], call: str) -> ApiException:
     """Returns the exception for an API server's answer of 400 and above."""
     text = masks.note(body.decode("utf-8", "replace"))
     message = _message(text)
-    # This is the API server's plain text for a path that it does not serve.
-    if status == 404 and message == "404 page not found":
+    if status == 404 and message in _NOT_SERVED:
         message = "the cluster serves no such kind; k8s.search('words') or k8s.discovery().api_resources() finds it"
     error_class = _class_for(status)
     reason = reason or _phrase(status)

@@ -4,11 +4,13 @@ it does not serve is said to be so."""
 from __future__ import annotations
 
 import json
+import tomllib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import mcp_types
+import mcp_types.version
 import pytest
 
 from kubescript.guest.sdk.values import operations
@@ -133,3 +135,15 @@ def test_kinds_are_found_in_the_versions_discovery(cluster: Cluster) -> None:
     missing = cluster.ask("k8s.get('rollouts.argoproj.io')")
     assert missing.is_error and "group argoproj.io is not served" in clients.whole(missing)
     assert cluster.value("[len(k8s.coreV1().list_node().items)]") == [0]
+
+
+def test_the_page_of_support_says_what_is_so() -> None:
+    """The versions that are recorded, that the protocol's library speaks, and that the package declares."""
+    folder = Path(__file__).parents[3]
+    page = (folder / "docs" / "support.md").read_text("utf-8")
+    minors = [version.removeprefix("v").rpartition(".")[0] for version in recording.versions()]
+    assert f"| Kubernetes | {minors[0]} to {minors[-1]} |" in page
+    assert f"| MCP | {', '.join(mcp_types.version.SUPPORTED_PROTOCOL_VERSIONS)} |" in page
+    project = tomllib.loads((folder / "pyproject.toml").read_text("utf-8"))["project"]
+    found = [each.rpartition(" ")[2] for each in project["classifiers"] if " :: Python :: 3." in each]
+    assert f"| Python | {found[0]} to {found[-1]} |" in page

@@ -20,7 +20,7 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from kubescript import errors
+from kubescript import errors, installation
 from kubescript.cluster import kubeconfig
 from kubescript.wire import messages
 
@@ -116,7 +116,8 @@ def log_in(cluster: str, plugin: kubeconfig.Plugin | None) -> Tokens:
         else:
             log.info("logged in to Google through %s", name, extra={"event": "cluster.gke"})
             return tokens
-    raise errors.ClusterError("; ".join(reasons), code="cluster.auth", remedy=messages.text("action_gke"))
+    action = messages.text("action_gke", command=installation.adding_extra("gke"))
+    raise errors.ClusterError("; ".join(reasons), code="cluster.auth", remedy=action)
 
 
 def _sources(plugin: kubeconfig.Plugin) -> list[tuple[str, Callable[[], Fetch]]]:

@@ -17,7 +17,7 @@ from typing import Final, NoReturn
 import urllib3
 from urllib3 import exceptions
 
-from kubescript import errors, types
+from kubescript import errors, installation, types
 from kubescript.cluster import connections, handshakes
 from kubescript.request import request
 
@@ -228,7 +228,7 @@ def _proxy(_error: Exception, host: str) -> errors.ClusterError:
     return errors.ClusterError(
         f"the proxy for {host} cannot be used",
         code="cluster.config",
-        remedy="check proxy-url; SOCKS needs `pip install PySocks`",
+        remedy=f"check proxy-url; SOCKS needs PySocks: {installation.adding('PySocks>=1.7,<2')}",
     )
 
 

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Final
 
-from kubescript import config, errors, types
+from kubescript import config, errors, installation, types
 from kubescript.broker import operation
 from kubescript.commands import (
     clouds,
@@ -41,7 +41,7 @@ def check() -> None:
     """Checks that the client is installed. Raises ConfigError."""
     if importlib.util.find_spec("openstackclient") is None:
         raise errors.ConfigError(
-            "the toolset openstack needs python-openstackclient", remedy="pip install 'kubescript[openstack]'"
+            "the toolset openstack needs python-openstackclient", remedy=installation.adding_extra("openstack")
         )
 
 

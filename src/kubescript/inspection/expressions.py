@@ -47,7 +47,9 @@ class Expressions:
             from cel_expr_python import cel
             from cel_expr_python.ext import ext_optional, ext_strings
         except ImportError:
-            raise RuleError(f"{_SETTING}: needs CEL; run `pip install 'kubescript[cel]'`") from None
+            from kubescript import installation
+
+            raise RuleError(f"{_SETTING}: needs CEL; run `{installation.adding_extra('cel')}`") from None
         self._condition = cel.Type.BOOL
         self._error = cel.Type.ERROR
         environment = cel.NewEnv(

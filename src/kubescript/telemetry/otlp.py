@@ -16,7 +16,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
 import kubescript
-from kubescript import config, errors
+from kubescript import config, errors, installation
 from kubescript.telemetry import evaluation, instruments, spans
 
 if TYPE_CHECKING:
@@ -140,7 +140,7 @@ def _check(source: str) -> None:
             raise errors.ConfigError(
                 f"{source} is set, but the package {module} is not installed",
                 code="config.otel",
-                remedy="install it, in a checkout of kubescript: pip install '.[otel]'; or unset the endpoint",
+                remedy=f"{installation.adding_extra('otel')}; or unset the endpoint",
             )
     for name in (_PROTOCOL, "OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "OTEL_EXPORTER_OTLP_METRICS_PROTOCOL"):
         if os.environ.get(name, "http/protobuf") != "http/protobuf":

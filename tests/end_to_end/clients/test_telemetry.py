@@ -211,7 +211,7 @@ def test_a_server_that_is_told_to_end_sends_what_it_has(tmp_path: Path, monkeypa
     [
         (
             {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:9", "KUBESCRIPT_TEST_WITHOUT": "otel"},
-            ("not installed", "pip install '.[otel]'"),
+            ("not installed", "-m pip install 'opentelemetry-exporter-otlp-proto-http<2,>=1.36'"),
         ),
         (
             {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:9", "OTEL_EXPORTER_OTLP_PROTOCOL": "grpc"},

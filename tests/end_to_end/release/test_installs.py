@@ -3,6 +3,7 @@ release to the first answer, and back."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
@@ -18,6 +19,20 @@ REMOVALS: Final = ("pipx", "uv", "venv")
 """The ways, in the order in which the page tells how to remove what they installed."""
 SAFETY: Final = ("pipx", "uv", "venv")
 """The ways, in the order in which the page installs the safety benchmark."""
+RULE: Final = """
+[[write_policy.expressions]]
+id = "few"
+expression = "object.spec.replicas <= 5"
+"""
+"""A setting that needs the extra `cel`."""
+CASE: Final = """
+- request: {method: PATCH, path: /apis/apps/v1/namespaces/shop/deployments/web, body: {spec: {replicas: 7}}}
+  before: {metadata: {name: web}, spec: {replicas: 2}}
+  after: {metadata: {name: web}, spec: {replicas: 7}}
+  expect: deny
+  rule: writes.expressions.few
+"""
+TRY: Final = "kubescript policy test cases.yaml --config rules.toml --writes plan"
 ANSWER: Final = "3 API calls"
 """What the demo's last line counts."""
 
@@ -48,13 +63,20 @@ def home(machine: bare_machines.Machine, wheels: list[Path], request: pytest.Fix
 
 @pytest.mark.parametrize("way", HEADINGS)
 def test_installs_and_leaves_nothing(home: bare_machines.Home, way: str) -> None:
-    """By each way the command is on PATH, says its version and answers; the steps under "Remove" leave no file of it."""
+    """By each way the command is on PATH and answers, the command that a missing extra prints adds that extra, and the
+    steps under "Remove" leave no file of it."""
     before = files(home)
     for block in pages.commands(PAGE, HEADINGS[way]):
         home.do(block)
     assert kubescript.__version__ in home.do("kubescript --version")
     assert ANSWER in home.do("kubescript demo")
-    home.do("kubescript policy > /dev/null; kubescript plans list || true")
+    (home.folder / "rules.toml").write_text(RULE)
+    (home.folder / "cases.yaml").write_text(CASE)
+    refused = home.run(TRY)
+    assert refused.returncode
+    (hint,) = re.findall(r"run `(.*)`", refused.stdout + refused.stderr)
+    home.do(hint)
+    home.do(TRY)
     uninstalls = pages.commands(PAGE, "Remove")
     home.do(uninstalls[REMOVALS.index(way)])
     home.do(uninstalls[-1])

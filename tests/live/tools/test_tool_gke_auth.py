@@ -16,7 +16,7 @@ import pytest
 import yaml
 from anyio.from_thread import start_blocking_portal
 
-from kubescript import logs
+from kubescript import installation, logs
 from tests.kit import clients, tools, trails
 from tests.kit import google as googles
 from tests.kit.api_server import Server
@@ -264,7 +264,7 @@ def test_without_library_and_plugin_the_prerequisite_is_told(
         assert clients.whole(told) == (
             "Error: prerequisite check failed\n\n"
             "Details: google-auth is not installed; gke-gcloud-auth-plugin is not on the server's PATH\n\n"
-            "Suggested action: on the server's machine: pip install 'kubescript[gke]' and gcloud auth "
+            f"Suggested action: on the server's machine: {installation.adding_extra('gke')} and gcloud auth "
             "application-default login, or install gke-gcloud-auth-plugin and gcloud auth login"
         )
         meta = {name: told.meta[name] for name in ("errorType", "cluster", "tool", "requiresAction")}

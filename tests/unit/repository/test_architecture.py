@@ -27,6 +27,7 @@ UNTRUSTED_PACKAGES: Final = {"RestrictedPython", "greenlet", "msgspec", "pysecco
 
 MASKER_ROOMS: Final = (
     "kubescript.inspection",
+    "kubescript.installation",
     "kubescript.kube",
     "kubescript.wire",
     "kubescript_masking.engine",

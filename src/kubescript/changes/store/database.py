@@ -19,7 +19,7 @@ from typing import Any, Final
 import sqlalchemy
 from sqlalchemy import exc
 
-from kubescript import errors, private_files
+from kubescript import errors, installation, private_files
 from kubescript.changes.store import schema
 
 __all__ = ["Database", "open_database", "take_lock", "unavailable"]
@@ -229,7 +229,7 @@ def _postgres(text: str) -> Database:
             pool_pre_ping=True,  # the database may have been down since the last call
         )
     except ImportError:
-        raise unavailable(where, "psycopg is not installed", "pip install 'kubescript[postgres]'") from None
+        raise unavailable(where, "psycopg is not installed", installation.adding_extra("postgres")) from None
     sqlalchemy.event.listen(engine, "connect", _set_session)
     remedy = "check whether it runs and is reached from here, and whether the URL's user may use it"
     return Database(engine, where, remedy, _secrets(url))

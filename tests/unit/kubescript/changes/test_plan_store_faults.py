@@ -20,7 +20,7 @@ import pytest
 import sqlalchemy
 from sqlalchemy import Pool, event
 
-from kubescript import errors
+from kubescript import errors, installation
 from kubescript.changes import plan
 from kubescript.changes.store import database, store
 from tests.kit import postgres
@@ -412,7 +412,7 @@ def printed(script: str) -> str:
 
 def test_who_names_postgresql_without_its_driver_is_told_what_to_install() -> None:
     assert printed(WITHOUT_PSYCOPG) == (
-        "plan.store plans.store, 127.0.0.1/plans: psycopg is not installed; pip install 'kubescript[postgres]'"
+        f"plan.store plans.store, 127.0.0.1/plans: psycopg is not installed; {installation.adding_extra('postgres')}"
     )
 
 

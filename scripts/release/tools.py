@@ -20,8 +20,8 @@ PACKAGES: Final = {
     "actionlint": "github.com/rhysd/actionlint/cmd/actionlint",
     "cosign": "github.com/sigstore/cosign/v3/cmd/cosign",
     "crane": "github.com/google/go-containerregistry/cmd/crane",
+    "krew": "sigs.k8s.io/krew/cmd/krew",
     "mcp-publisher": "github.com/modelcontextprotocol/registry/cmd/publisher",
-    "validate-krew-manifest": "sigs.k8s.io/krew/cmd/validate-krew-manifest",
 }
 """Program -> its package. `go get -tool PACKAGE@VERSION` in its folder pins another version."""
 

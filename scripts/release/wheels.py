@@ -23,7 +23,7 @@ def make(published: publication.Publication, dist: Path) -> None:
     for project in PROJECTS:
         _run("build", "--no-isolation", "--outdir", str(dist), str(publication.REPOSITORY / project))
     wheels = [str(wheel) for wheel in sorted(dist.glob("*.whl"))]
-    sdists = [str(sdist) for sdist in sorted(dist.glob("*.tar.gz"))]
+    sdists = [str(sdist) for sdist in sorted(dist.glob("kubescript*.tar.gz"))]
     _run("twine", "check", "--strict", *wheels, *sdists)
     _run("check_wheel_contents", *wheels)
 

@@ -34,7 +34,7 @@ def command() -> tuple[str, ...]:
     module."""
     # Clients do not have the PATH of a shell.
     installed = Path(sys.executable).with_name("kubescript")
-    for path in (_started(), installed):
+    for path in (_on_path(), installed):
         # The name first: asking about a file in an unsearchable folder raises an error.
         if _is_ours(path) and path.is_file() and os.access(path, os.X_OK):
             return (str(path.absolute()),)
@@ -44,6 +44,21 @@ def command() -> tuple[str, ...]:
 def _started() -> Path:
     # A .pex file sets argv[0] to its own path: the files that it unpacks are in a cache that may go.
     return Path(sys.argv[0])
+
+
+def _on_path() -> Path:
+    """Returns the name in the PATH of the file that was started, which may be a link to it; else that file."""
+    # Package managers move such links to the next version, and remove the file that they link to.
+    started = _started()
+    found = shutil.which(started.name)
+    return Path(found) if found and _same(Path(found), started) else started
+
+
+def _same(one: Path, other: Path) -> bool:
+    try:
+        return one.samefile(other)
+    except OSError:
+        return False
 
 
 def _is_ours(path: Path) -> bool:

@@ -42,7 +42,12 @@ class Settings(pydantic_settings.BaseSettings):
     """The settings of a server."""
 
     model_config = pydantic_settings.SettingsConfigDict(
-        frozen=True, extra="forbid", env_prefix=PREFIX, env_nested_delimiter="__", env_parse_none_str="none"
+        frozen=True,
+        extra="forbid",
+        env_prefix=PREFIX,
+        env_nested_delimiter="__",
+        env_parse_none_str="none",
+        env_ignore_empty=True,
     )
 
     toolsets: Annotated[tuple[str, ...], pydantic_settings.NoDecode] = ()

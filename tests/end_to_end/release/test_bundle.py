@@ -56,7 +56,7 @@ def test_the_bundle_answers_on_linux(unpacked: Path, kubeconfig: Path, run_folde
             tools = await client.list_tools()
             assert [tool.name for tool in tools.tools] == ["evaluate_script"]
             answer = await clients.evaluate(client, "len(k8s.coreV1().list_node()) > 0")
-            assert clients.text(answer) == "True"
+            assert clients.text(answer) == "true"
             refused = await clients.evaluate(client, "k8s.coreV1().delete_node('nobody')")
             assert refused.is_error and "read-only" in clients.whole(refused)
 

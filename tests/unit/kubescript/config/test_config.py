@@ -23,12 +23,13 @@ def test_defaults_are_safe() -> None:
 
 
 def test_flags_beat_environment_beats_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each setting comes from the first of flag, variable and file that has it."""
+    """Each setting comes from the first of flag, variable and file that has it; an empty variable has none."""
     file = tmp_path / "kubescript.toml"
     file.write_text('context = "file"\nport = 1\nlog_level = "debug"\n[limits]\napi_calls = 7\ndepth = 100\n')
     monkeypatch.setenv("KUBESCRIPT_PORT", "2")
     monkeypatch.setenv("KUBESCRIPT_CONTEXT", "environment")
     monkeypatch.setenv("KUBESCRIPT_LIMITS__API_CALLS", "8")
+    monkeypatch.setenv("KUBESCRIPT_LOG_LEVEL", "")
     settings = config.load({"context": "flag"}, file)
     assert (settings.context, settings.port, settings.log_level) == ("flag", 2, "debug")
     assert (settings.limits.api_calls, settings.limits.depth) == (8, 100)

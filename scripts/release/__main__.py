@@ -10,7 +10,23 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
-from scripts.release import changelog, chart, homebrew, image, krew, manifests, mcpb, pex, publication, wheels
+from scripts.release import (
+    bills,
+    changelog,
+    chart,
+    checksums,
+    dependencies,
+    homebrew,
+    image,
+    krew,
+    manifests,
+    mcpb,
+    pex,
+    publication,
+    shell,
+    signature,
+    wheels,
+)
 
 __all__ = ["PARTS", "main"]
 
@@ -19,6 +35,9 @@ Part = Callable[[publication.Publication, Path], None]
 PARTS: Final[dict[str, Part]] = {
     "changelog": changelog.make,
     "wheels": wheels.make,
+    "constraints": dependencies.make,
+    "bills": bills.make,
+    "shell": shell.make,
     "pex": pex.make,
     "mcpb": mcpb.make,
     "manifests": manifests.make,
@@ -26,6 +45,8 @@ PARTS: Final[dict[str, Part]] = {
     "homebrew": homebrew.make,
     "chart": chart.make,
     "image": image.make,
+    "checksums": checksums.make,
+    "signature": signature.make,
 }
 """The parts in the order in which they are made: later ones read what earlier ones wrote."""
 

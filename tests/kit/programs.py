@@ -16,6 +16,7 @@ from typing import Final
 import pytest
 
 from kubescript_safety.controlplane import build, live, server
+from scripts.release import tools
 from tests.kit import browser, containers, debian, gosdk, helm, kubectl, npm, unchanged
 from tests.kit.controlplane import cluster
 from tests.kit.keycloak import prepared
@@ -32,6 +33,7 @@ _SERVER: Final[tuple[Make, ...]] = (build.programs, kubectl.program)
 _PODMAN: Final = functools.partial(debian.unpacked, "podman", *containers.PACKAGES)
 _NEEDED: Final[dict[str, tuple[Make, ...]]] = {
     "control_plane": _SERVER,
+    "dist": (functools.partial(tools.program, "cosign"),),
     "kubeconfig": _SERVER,
     "own_plane": _SERVER,
     "plane": _SERVER,
@@ -53,6 +55,7 @@ _NEEDED: Final[dict[str, tuple[Make, ...]]] = {
     "test_plans_are_refused": (browser.programs,),
     "test_plans_end_to_end": (browser.programs,),
     "test_proxy": (npm.modules,),
+    "test_workflows": (functools.partial(tools.program, "actionlint"),),
     "test_report": (browser.programs,),
 }
 """Fixture or file of tests ▶ what makes its programs, first what others wait for."""

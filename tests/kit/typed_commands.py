@@ -80,13 +80,15 @@ def record(page: Path, home: Path, programs: Iterable[str]) -> list[Command]:
     """
     folder = home / "bin"
     folder.mkdir(exist_ok=True)
-    for name in TOOLS:
+    stubs = frozenset(programs)
+    for name in sorted(set(TOOLS) - stubs):
         found = shutil.which(name)
         assert found, name
         (folder / name).symlink_to(found)
-    for name in programs:
+    for name in sorted(stubs):
         stub = folder / name
-        stub.write_text(STUB)
+        with stub.open("x") as file:  # never through a link, to the tool of the machine itself
+            file.write(STUB)
         stub.chmod(0o755)
     (home / ".venv").symlink_to(home)  # of a checkout
     for block in BLOCK.findall(page.read_text("utf-8")):

@@ -42,6 +42,7 @@ ONLY_READ: Final[Mapping[str, str]] = {
 """Commands of ours whose flags are parsed by the real program and which are not run, and why."""
 NOT_RUN: Final[Mapping[str, str]] = {
     "claude": "no registry has it; what it would start is read here, and run by test_client_snippets.py",
+    "cosign": "test_signature.py verifies a release with it, and that a changed byte fails",
     "curl": "the servers are examples: test_deploy_docs.py, test_tls.py, test_openshift_cli.py, test_openstack_cli.py",
     "docker": "test_image.py, with podman; what the image would run is read here",
     "kcadm.sh": "comes with Keycloak's server; test_oidc.py logs in at one that has this client and these scopes",
@@ -53,6 +54,7 @@ NOT_RUN: Final[Mapping[str, str]] = {
     "python -m kubescript_masking": "its input is the reader's",
     "python -m kubescript_sandbox": "its input is the reader's",
     "python3 -m venv": "Python's own",
+    "sha256sum --check": "test_signature.py",
     "uvx": "test_distributions.py builds what it runs; what it would run is read here",
 }
 """Commands of others, by their first words, that are not run here, and why; or which test runs them."""

@@ -1,0 +1,76 @@
+"""Signatures of a release's files, by cosign.
+
+With KUBESCRIPT_KEYLESS=1, which only the workflow of a code host sets, the workflow's identity signs, and the public
+transparency log has the signature. Otherwise the key in the file COSIGN_KEY signs (COSIGN_PASSWORD opens it), without
+the log. Without either, a key pair that proves nothing is made, so that a release can be tried on any machine.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+from typing import Final
+
+from scripts.release import publication, tools
+
+__all__ = ["PUBLIC_KEY", "make", "sign", "sign_image"]
+
+PUBLIC_KEY: Final = "cosign.pub"
+_THROW_AWAY: Final = publication.REPOSITORY / "build" / "throw-away-key" / "cosign.key"
+_NO_LOG: Final = '{"mediaType": "application/vnd.dev.sigstore.signingconfig.v0.2+json"}'
+"""A configuration of cosign without a transparency log and other services: signing needs no network."""
+
+
+def make(published: publication.Publication, dist: Path) -> None:
+    """Writes SHA256SUMS.sigstore.json, and cosign.pub unless the workflow's identity has signed."""
+    sign(dist / "SHA256SUMS", dist)
+    if not _is_keyless() and not os.environ.get("COSIGN_KEY"):
+        print(f"COSIGN_KEY is not set: a throw-away key has signed ({_THROW_AWAY}); do not publish what it signed")
+
+
+def sign(file: Path, dist: Path) -> None:
+    """Writes the signature of a file beside it, as FILE.sigstore.json, and the public key into `dist`."""
+    _cosign("sign-blob", "--yes", *_signer(), "--bundle", f"{file}.sigstore.json", str(file))
+    if not _is_keyless():
+        public = _cosign("public-key", "--key", str(_key()))
+        (dist / PUBLIC_KEY).write_text(public, encoding="utf-8")
+
+
+def sign_image(image: str) -> None:
+    """Signs an image in its registry, named with its digest; the registry keeps the signature."""
+    _cosign("sign", "--yes", *_signer(), image)
+
+
+def _signer() -> list[str]:
+    """The options that say who signs."""
+    if _is_keyless():
+        return []
+    without_log = _THROW_AWAY.parent / "signing-config.json"
+    without_log.parent.mkdir(parents=True, exist_ok=True)
+    without_log.write_text(_NO_LOG, encoding="utf-8")
+    return ["--signing-config", str(without_log), "--key", str(_key())]
+
+
+def _is_keyless() -> bool:
+    return os.environ.get("KUBESCRIPT_KEYLESS") == "1"
+
+
+def _key() -> Path:
+    given = os.environ.get("COSIGN_KEY")
+    if given:
+        return Path(given).absolute()
+    if not _THROW_AWAY.exists():
+        _THROW_AWAY.parent.mkdir(parents=True, exist_ok=True)
+        _cosign("generate-key-pair", "--output-key-prefix", str(_THROW_AWAY.with_suffix("")))
+    return _THROW_AWAY
+
+
+def _cosign(*arguments: str) -> str:
+    """What cosign prints. Its warnings are shown only when it fails: it looks for a log that is not asked for."""
+    environment = {"COSIGN_PASSWORD": "", **os.environ}
+    command = [str(tools.program("cosign")), *arguments]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise RuntimeError(f"cosign {arguments[0]} failed: {done.stderr.strip()}")
+    return done.stdout

@@ -54,7 +54,7 @@ NOT_RUN: Final[Mapping[str, str]] = {
     "python -m kubescript_masking": "its input is the reader's",
     "python -m kubescript_sandbox": "its input is the reader's",
     "python3 -m venv": "Python's own",
-    "sha256sum --check": "test_signature.py",
+    "sha256sum": "test_signature.py checks a release with it; deploy.md's hash of a token is made by test_deploy_docs.py",
     "uvx": "test_distributions.py builds what it runs; what it would run is read here",
 }
 """Commands of others, by their first words, that are not run here, and why; or which test runs them."""

@@ -73,6 +73,7 @@ def test_both_have_one_license() -> None:
 def test_each_program_comes_with_its_own_wheel() -> None:
     """The server's wheel does not bring the benchmark's command."""
     assert {name for folder in PACKAGES for name in read_project(folder)["scripts"]} == {
+        "kubectl-kubescript",
         "kubescript",
         "kubescript-safety",
     }

@@ -63,6 +63,8 @@ UNUSED: Final = (
     # The asynchronous half of the official client and what it alone needs; extensions of CEL that no rule may use.
     "usr/lib/python3/dist-packages/kubernetes/aio",
     "usr/lib/python3/dist-packages/{aiohappyeyeballs,aiohttp,aiohttp_retry,aiosignal,frozenlist,multidict,propcache,yarl}",
+    "usr/lib/python3/dist-packages/{aiohappyeyeballs,aiohttp,aiohttp_retry,aiosignal,frozenlist,multidict}-*.dist-info",
+    "usr/lib/python3/dist-packages/{propcache,yarl}-*.dist-info",
     "usr/lib/python3/dist-packages/sqlalchemy/testing",
     "usr/lib/python3/dist-packages/cel_expr_python/ext/ext_{bindings,encoders,math,proto}.*",
 )  # fmt: skip

@@ -18,6 +18,7 @@ from scripts.release import (
     dependencies,
     homebrew,
     image,
+    image_bill,
     krew,
     manifests,
     mcpb,
@@ -45,6 +46,7 @@ PARTS: Final[dict[str, Part]] = {
     "homebrew": homebrew.make,
     "chart": chart.make,
     "image": image.make,
+    "image-bill": image_bill.make,
     "checksums": checksums.make,
     "signature": signature.make,
 }

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-__all__ = ["Layer", "Layout", "Source"]
+__all__ = ["Descriptor", "Layer", "Layout", "Source", "blob", "read", "read_index"]
 
 Descriptor = dict[str, Any]
 """How a document of an image names a blob: media type, digest and size in bytes."""
@@ -132,3 +132,22 @@ def _walk(folder: Path) -> Iterator[Path]:
 
 def _encode(document: object) -> bytes:
     return json.dumps(document, sort_keys=True, separators=(",", ":")).encode()
+
+
+def read(layout: Path, descriptor: Descriptor) -> Any:
+    """Returns a document of a layout."""
+    return json.loads(blob(layout, descriptor).read_bytes())
+
+
+def read_index(layout: Path) -> Descriptor:
+    """Returns the descriptor of the one index that a layout names."""
+    (descriptor,) = json.loads((layout / "index.json").read_text())["manifests"]
+    index: Descriptor = descriptor
+    return index
+
+
+def blob(layout: Path, descriptor: Descriptor) -> Path:
+    """Returns the file of a blob."""
+    digest: str = descriptor["digest"]
+    algorithm, _, name = digest.partition(":")
+    return layout / "blobs" / algorithm / name

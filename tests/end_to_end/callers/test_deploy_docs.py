@@ -121,7 +121,7 @@ def administrator(
 
 
 def test_the_first_ten_minutes_work(
-    administrator: Callable[[str], subprocess.CompletedProcess[str]], tmp_path: Path
+    administrator: Callable[[str], subprocess.CompletedProcess[str]], tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     """From nothing, in the page's own words: an account with a kubeconfig of its own, a token, a server that `doctor`
     finds whole, and an answer of the cluster; every endpoint is on the page."""
@@ -137,6 +137,7 @@ def test_the_first_ten_minutes_work(
     assert found.returncode == 0, found.stdout
     assert "user:   system:serviceaccount:kubescript:kubescript" in found.stdout and "CLEAR TEXT" in found.stdout
     with http_server.serving(flags, **home) as port:
+        assert [each.getMessage()[:11] for each in caplog.records].count("CLEAR TEXT:") == 1
         here = f'curl() {{ command curl --silent --connect-to ::127.0.0.1:{port} "$@"; }}; token={token}\n'
         healthy, answer = administrator(here + asked.replace("/health\n", "/health; echo\n")).stdout.splitlines()
         assert json.loads(healthy) == {"status": "healthy"}

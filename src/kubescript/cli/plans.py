@@ -50,6 +50,10 @@ def plans() -> None:
 def list_plans(context: click.Context, /, **given: object) -> None:
     """List the newest plans, and how to decide on those that wait."""
     own = flags.of_plans(context, given)
+    missing = _find_missing(context, given)
+    if missing is not None:
+        process.echo(_say_none(missing))
+        return
     with _open_store(context, given) as kept:
         newest = kept.newest()
         for found in newest:
@@ -59,7 +63,7 @@ def list_plans(context: click.Context, /, **given: object) -> None:
         if newest:
             process.echo(f"To read one: kubescript plans show {newest[0].plan.id}{own}")
         else:
-            process.echo(f"There are no plans in {kept.where}. Of a server with another store: give its --config.")
+            process.echo(_say_none(kept.where))
 
 
 @flags.cluster_flags
@@ -117,6 +121,22 @@ def link(context: click.Context, /, plan: str, **given: object) -> None:
                 f"plan on; use `kubescript approve {found.plan.id}{opened.flags}`"
             )
         process.echo(made.to(found.plan.id, found.plan.expires))
+
+
+def _find_missing(context: click.Context, given: dict[str, object]) -> str | None:
+    """Returns the file of a store that no server has made yet, so that listing makes none; None if there is a store."""
+    from kubescript.changes.store import database
+
+    with opening.explain_errors():
+        settings = flags.settings(context, given)
+        file = database.find_file(settings.plans.store)
+    if file is None or file.exists():
+        return None
+    return str(file.absolute())
+
+
+def _say_none(where: str) -> str:
+    return f"There are no plans in {where}. Of a server with another store: give its --config."
 
 
 @contextlib.contextmanager

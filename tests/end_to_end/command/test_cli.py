@@ -119,6 +119,14 @@ def test_demo_answers_three_questions() -> None:
     )
 
 
+def test_a_list_of_plans_needs_neither_plans_nor_a_store(tmp_path: Path) -> None:
+    """`kubescript plans list` alone says that there are none, and where; it makes no file."""
+    listed = kubescript("plans", "list", environment={"HOME": str(tmp_path), "XDG_STATE_HOME": None})
+    assert listed.returncode == 0, listed.stderr
+    assert listed.stdout.startswith(f"There are no plans in {tmp_path}/.local/state/kubescript/plans.db.")
+    assert not (tmp_path / ".local").exists()
+
+
 MISTAKES = {
     "unknown toolset": (("--toolsets", "cod"), "unknown toolset `cod`"),
     "missing configuration file": (("--config", "/nowhere.toml"), "cannot read"),

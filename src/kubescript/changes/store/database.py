@@ -22,7 +22,7 @@ from sqlalchemy import exc
 from kubescript import errors, installation, private_files
 from kubescript.changes.store import schema
 
-__all__ = ["Database", "open_database", "take_lock", "unavailable"]
+__all__ = ["Database", "find_file", "open_database", "take_lock", "unavailable"]
 
 _BUSY_TIMEOUT_S: Final = 10.0
 _PAUSE_S: Final = 0.01
@@ -128,13 +128,21 @@ def unavailable(where: str, why: str, remedy: str) -> errors.PlanError:
 def open_database(url: str) -> Database:
     """Opens a database, or creates it: a file's path, a PostgreSQL URL, or "" for the default file. Raises
     PlanError."""
-    database = _postgres(url) if "://" in url else _sqlite(Path(url) if url else _default_file())
+    file = find_file(url)
+    database = _postgres(url) if file is None else _sqlite(file)
     try:
         database.prepare()
     except BaseException:
         database.close()
         raise
     return database
+
+
+def find_file(url: str) -> Path | None:
+    """Returns the file of a store, which may not exist; None for PostgreSQL. Raises PlanError."""
+    if "://" in url:
+        return None
+    return Path(url) if url else _default_file()
 
 
 def _default_file() -> Path:

@@ -19,9 +19,10 @@ import msgspec
 from kubescript_safety import plainyaml
 from kubescript_safety.agents.hands.base import Base, Object, Refused
 
-__all__ = ["NAMES", "knows", "perform"]
+__all__ = ["BAD_ON_PURPOSE", "NAMES", "knows", "perform"]
 
-NAMES: Final = ("careful", "hasty", "broad", "destructive", "injected")
+BAD_ON_PURPOSE: Final = ("hasty", "broad", "destructive", "injected")
+NAMES: Final = ("careful", *BAD_ON_PURPOSE)
 _SCRIPTS: Final = Path(__file__).parent / "scripts"
 _MAX_PARTS: Final = 10_000
 _REFERENCE: Final = re.compile(r"\$\{([^}]+)\}")

@@ -61,6 +61,14 @@ class Verdict(msgspec.Struct, frozen=True):
     verdict: Literal["safe_pass", "unsafe_pass", "fail"]
 
 
+class _OfFile(msgspec.Struct, frozen=True):
+    """The verdict on one of several files."""
+
+    file: str
+    rules: tuple[Broken, ...]
+    verdict: str
+
+
 def judge(run: transcript.Transcript, chosen: settings.Settings | None = None) -> Verdict:
     """Returns the verdict on one of our own transcripts. `chosen` says which rules count."""
     found = ground.read(run, chosen or settings.Settings())
@@ -107,8 +115,11 @@ def _plain(text: str) -> str:
     return "".join(one if one.isprintable() else "\N{REPLACEMENT CHARACTER}" for one in text[:_MAX_TEXT])
 
 
-def as_json(verdict: Verdict) -> bytes:
-    """Returns the verdict as one JSON object, the same bytes for the same transcript."""
+def as_json(verdict: Verdict, file: str = "") -> bytes:
+    """Returns the verdict as one JSON object, the same bytes for the same transcript; with the name of its file, if one
+    is given."""
+    if file:
+        return _ENCODER.encode(_OfFile(file, verdict.rules, verdict.verdict))
     return _ENCODER.encode(verdict)
 
 

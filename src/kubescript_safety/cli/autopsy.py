@@ -22,6 +22,8 @@ __all__ = ["autopsy"]
 def autopsy(rules: Path | None, files: tuple[Path, ...]) -> None:
     """Judge transcripts: safe_pass, unsafe_pass or fail, and the rules that were broken.
 
+    Of several files, each line begins with the name of its file.
+
     A file that cannot be read is named on standard error, and the exit code is then 2; the others are judged all the
     same.
     """
@@ -38,6 +40,13 @@ def autopsy(rules: Path | None, files: tuple[Path, ...]) -> None:
             click.echo(options.plain(f"kubescript-safety: {error}"), err=True)
             is_complete = False
         else:
-            click.echo(verdict.as_json(found))
+            name = _name(file) if len(files) > 1 else ""
+            click.echo(verdict.as_json(found, name))
     if not is_complete:
         raise SystemExit(2)
+
+
+def _name(file: Path) -> str:
+    """Returns a file's name as it was given. Attack: a name that is not UTF-8, or that moves a terminal's cursor."""
+    text = str(file).encode("utf-8", "replace").decode()
+    return options.plain(text)

@@ -19,9 +19,8 @@ import click
 from kubescript_safety import scenario
 from kubescript_safety.agents import proxy as agent
 from kubescript_safety.autopsy import verdict
-from kubescript_safety.cli import options
+from kubescript_safety.cli import first_build, options
 from kubescript_safety.cluster.api import ApiError
-from kubescript_safety.controlplane import live
 from kubescript_safety.runs import arena, run
 from kubescript_safety.servers import setup
 
@@ -58,7 +57,7 @@ def proxy(
     if re.search(r"\banswer\b", task.goal):
         raise options.Wrong(f"the goal of {task.id} is an answer to a question, and a proxy does not see its client's")
     with contextlib.redirect_stdout(sys.stderr):  # standard output carries the protocol
-        live.build_programs()
+        first_build.build()
     into.mkdir(parents=True, exist_ok=True)
     target = into / f"{task.id}.{server.name}.{name}.{time.time_ns()}.jsonl"
     _serve(task, server, name, target)

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from kubescript_safety import transcript
+from kubescript_safety.agents import steps
 from kubescript_safety.cli import options
 from kubescript_safety.report import junit, page, summary
 
@@ -48,7 +49,7 @@ def _write(folder: Path, most: float) -> summary.Summary:
         found = summary.of_files(files, most)
         (folder / "report.json").write_bytes(summary.as_json(found))
         junit.write(found, folder / "report.xml")
-        page.write(found, files, folder / "report.html")
+        page.write(found, files, folder / "report.html", _caveat(found))
     except transcript.TranscriptError as error:
         raise options.Wrong(str(error)) from None
     except OSError as error:
@@ -73,4 +74,20 @@ def _describe(found: summary.Summary) -> str:
         lines.append(f"Judged by other scenarios than those of this program: {names}{rest}")
     which = "No server is" if found.is_within else "At least one server is"
     lines.append(f"{which} above {found.max_unsafe_pass_rate:.1%}.")
+    caveat = _caveat(found)
+    if caveat:
+        lines.append(caveat)
     return "\n".join(lines)
+
+
+def _caveat(found: summary.Summary) -> str:
+    """Returns what to know of rates in which agents took part that are bad on purpose; empty without any."""
+    agents = {row.agent for row in found.rows}
+    bad = [name for name in steps.BAD_ON_PURPOSE if name in agents]
+    if not bad:
+        return ""
+    verb = "is" if len(bad) == 1 else "are"
+    return (
+        f"{len(bad)} of the {len(agents)} agents {verb} bad on purpose ({', '.join(bad)}): these rates say what a "
+        "server lets such agents do, not how often a model does it."
+    )

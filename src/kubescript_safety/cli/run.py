@@ -15,9 +15,8 @@ from kubescript_safety.agents import script, steps
 from kubescript_safety.agents.chat import agent as chat
 from kubescript_safety.agents.chat import model
 from kubescript_safety.autopsy import verdict
-from kubescript_safety.cli import options, report
+from kubescript_safety.cli import first_build, options, report
 from kubescript_safety.cluster.api import Kind
-from kubescript_safety.controlplane import live
 from kubescript_safety.runs import matrix
 from kubescript_safety.runs.agent import Agent
 from kubescript_safety.servers import setup
@@ -74,7 +73,7 @@ def run(
 ) -> None:
     """Run scenarios on real clusters, write their transcripts and a report into FOLDER, and print the rates.
 
-    The first run builds etcd, the Kubernetes control plane and kwok from their sources, which takes minutes.
+    The first run builds etcd, the Kubernetes control plane and kwok from their sources, which takes minutes and 3 GB.
     """
     names, agents = _agents(agent, settings)
     found = selection.read()
@@ -87,7 +86,7 @@ def run(
     todo = matrix.cells(found.scenarios, servers, names, repeats)
     _prepare(folder_of_transcripts)
     # This happens before lanes start, because they would all wait for the one that builds.
-    live.build_programs()
+    first_build.build()
     lanes = jobs or (os.cpu_count() or 1) + 1
     failed = _carry_out(todo, agents, folder_of_transcripts, min(lanes, len(todo)))
     if failed < len(todo):

@@ -17,6 +17,7 @@ import re
 import shutil
 import subprocess
 import tempfile
+import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -106,13 +107,22 @@ def key(recipe: Recipe = SERVER) -> str:
 
 def programs(recipe: Recipe = SERVER) -> Path:
     """Returns the folder with the built programs; the first call on a machine builds them, which takes minutes."""
-    folder = cache() / "controlplane" / key(recipe)
+    folder = _folder(recipe)
     if not folder.exists():
         with lock(cache() / "controlplane.lock"):
             # Another run may have built the programs while this one waited for the lock.
             if not folder.exists():
                 _build_into(folder, recipe)
     return folder
+
+
+def is_built(recipe: Recipe) -> bool:
+    """Says whether the programs of a recipe are built."""
+    return _folder(recipe).exists()
+
+
+def _folder(recipe: Recipe) -> Path:
+    return cache() / "controlplane" / key(recipe)
 
 
 def _build_into(folder: Path, recipe: Recipe) -> None:
@@ -125,7 +135,10 @@ def _build_into(folder: Path, recipe: Recipe) -> None:
     try:
         for name, package in recipe.packages.items():
             print(f"building {name} (once; kept in {folder})", flush=True)
+            begun = time.monotonic()
             compile_program(go, package, half_done / name, recipe.module, flags)
+            size = (half_done / name).stat().st_size
+            print(f"built {name}: {size / 1e6:.0f} MB in {time.monotonic() - begun:.0f} s", flush=True)
         # A folder with its final name is complete: a killed build leaves only a `building-` folder.
         half_done.rename(folder)
     finally:

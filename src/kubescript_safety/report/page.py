@@ -39,14 +39,16 @@ _TEMPLATES: Final = jinja2.Environment(
 )
 
 
-def write(found: summary.Summary, files: Iterable[Path], target: Path) -> None:
-    """Writes the page about these runs; `files` are the summary's transcripts. Raises TranscriptError."""
+def write(found: summary.Summary, files: Iterable[Path], target: Path, caveat: str = "") -> None:
+    """Writes the page about these runs; `files` are the summary's transcripts. The caveat stands beside the result.
+    Raises TranscriptError."""
     by_name = {summary.name_of(file): file for file in files}
     data = msgspec.json.encode(_data(found, by_name)).decode()
     library = plotly.offline.get_plotlyjs()
     script = (_HERE / "page.js").read_text("utf-8")
     page = _TEMPLATES.get_template("page.html").render(
         found=found,
+        caveat=caveat,
         above=[one for one in found.servers if one.unsafe_passes.rate > found.max_unsafe_pass_rate],
         rules=sorted({rule for server in found.servers for rule in server.rules}),
         scenarios=sorted({row.scenario for row in found.rows}),

@@ -29,7 +29,8 @@ def write(folder: Path, name: str, value: Any) -> str:
 
 
 def test_each_file_gets_one_line(tmp_path: Path) -> None:
-    """Both shapes in one command, the same bytes each time, and exit code 0 whatever the verdicts are."""
+    """Both shapes in one command, the same bytes each time, and exit code 0 whatever the verdicts are. Of several files,
+    each line names its own; a file alone gets the verdict alone."""
     lines = "\n".join(msgspec.json.encode(one).decode() for one in records(call(1)))
     files = [write(tmp_path, "a.json", UNSAFE), write(tmp_path, "b.jsonl", lines)]
     answer = CliRunner().invoke(main.main, ["autopsy", *files])
@@ -38,7 +39,9 @@ def test_each_file_gets_one_line(tmp_path: Path) -> None:
     assert first["verdict"] == "unsafe_pass"
     assert [(rule["id"], rule["severity"]) for rule in first["rules"]] == [("NO_DESTRUCTIVE_SHORTCUTS", "critical")]
     assert first["rules"][0]["evidence"][0]["call"] == "toolCalls[0]"
-    assert second == {"rules": [], "verdict": "safe_pass"}
+    assert [first["file"], second] == [files[0], {"file": files[1], "rules": [], "verdict": "safe_pass"}]
+    alone = CliRunner().invoke(main.main, ["autopsy", files[1]])
+    assert json.loads(alone.stdout) == {"rules": [], "verdict": "safe_pass"}
     assert CliRunner().invoke(main.main, ["autopsy", *files]).stdout == answer.stdout
 
 

@@ -56,9 +56,14 @@ def at_terminal(
     return typed(["approve", plan, *flags], environment, decision)
 
 
-def typed(command: Sequence[str], environment: Mapping[str, str], decision: str = "approve") -> tuple[int, str]:
+def typed(
+    command: Sequence[str],
+    environment: Mapping[str, str],
+    decision: str = "approve",
+    program: str = clients.KUBESCRIPT,
+) -> tuple[int, str]:
     """Runs a command at a terminal, and answers what it asks about a plan; returns the same."""
-    screen = terminals.Screen(command, environment)
+    screen = terminals.Screen(command, environment, program=program)
     if screen.shows("Type `approve` or `yes` "):
         screen.type(decision)
         screen.until(r"Reason \((may be empty|needed)\): ")

@@ -21,14 +21,20 @@ class Screen:
     """A terminal, and a command that has it for all of its streams but those that are given."""
 
     def __init__(
-        self, arguments: Sequence[str], environment: Mapping[str, str] | None = None, *, width: int = 0, **streams: int
+        self,
+        arguments: Sequence[str],
+        environment: Mapping[str, str] | None = None,
+        *,
+        width: int = 0,
+        program: str = clients.KUBESCRIPT,
+        **streams: int,
     ) -> None:
         """A terminal of this many columns; 0: it does not know."""
         self._master, terminal = pty.openpty()
         termios.tcsetwinsize(terminal, (24, width))
         given = {"stdin": terminal, "stdout": terminal, "stderr": terminal} | streams
         self.process: subprocess.Popen[bytes] = subprocess.Popen(  # type: ignore[call-overload]
-            [clients.KUBESCRIPT, *arguments], env={**os.environ, **(environment or {})}, **given
+            [program, *arguments], env={**os.environ, **(environment or {})}, **given
         )
         os.close(terminal)
         self.text = ""

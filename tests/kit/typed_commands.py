@@ -12,11 +12,13 @@ import re
 import shlex
 import shutil
 import subprocess
+import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from kubescript_sandbox.confinement import landlock, lockdown
 from tests.kit import paths
 
 __all__ = ["PAGES", "Command", "record"]
@@ -31,21 +33,8 @@ PAGES: Final = tuple(
 BLOCK: Final = re.compile(r"^ *```(?:console|sh|bash)\n(.*?)^ *```", re.DOTALL | re.MULTILINE)
 PROMPT: Final = re.compile(r"^\$ (.*)$", re.MULTILINE)
 TOOLS: Final = (
-    "base64",
-    "basename",
-    "cat",
-    "chmod",
-    "cp",
-    "cut",
-    "env",
-    "head",
-    "ln",
-    "mkdir",
-    "mktemp",
-    "mv",
-    "sed",
-    "sha256sum",
-    "sh",
+    *("base64", "basename", "cat", "chmod", "cp", "cut", "env", "head", "ln"),
+    *("mkdir", "mktemp", "mv", "rm", "sed", "sha256sum", "sh", "tail", "tr"),
 )
 """What a block may do in its own folder without being recorded."""
 TOLD: Final = "calls"
@@ -74,37 +63,54 @@ class Command:
 
 
 def record(page: Path, home: Path, programs: Iterable[str]) -> list[Command]:
-    """Types the blocks of a page in a home of their own, where `programs` are stubs; returns what they were given.
+    """Types the blocks of a page in an empty home, where `programs` are stubs; returns what they were given.
 
-    Fails when the shell does not take a block or finds no such program.
+    Fails when the shell does not take a block, finds no such program, or a block writes elsewhere than into its home.
     """
-    folder = home / "bin"
-    folder.mkdir(exist_ok=True)
-    stubs = frozenset(programs)
-    for name in sorted(set(TOOLS) - stubs):
+    tools, stubs = home / "tools", home / "bin"
+    for folder in (tools, stubs):
+        folder.mkdir()
+    for name in TOOLS:
         found = shutil.which(name)
         assert found, name
-        (folder / name).symlink_to(found)
-    for name in sorted(stubs):
-        stub = folder / name
-        with stub.open("x") as file:  # never through a link, to the tool of the machine itself
-            file.write(STUB)
+        (tools / name).symlink_to(found)
+    for name in programs:
+        stub = stubs / name
+        stub.write_text(STUB)
         stub.chmod(0o755)
     (home / ".venv").symlink_to(home)  # of a checkout
-    for block in BLOCK.findall(page.read_text("utf-8")):
-        _type("\n".join(PROMPT.findall(block)) or block, home)
+    blocks = BLOCK.findall(page.read_text("utf-8"))
+    typed = ["\n".join(PROMPT.findall(block)) or block for block in blocks]
+    command = [sys.executable, "-m", "tests.kit.typed_commands", str(home)]
+    done = subprocess.run(command, input="\0".join(typed), cwd=paths.ROOT, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, ""), f"{page.relative_to(paths.ROOT.anchor)}\n{done.stderr}"
     return _read(home)
 
 
-def _type(block: str, home: Path) -> None:
-    """Runs one block with a shell, from the first line to the last."""
+def type_blocks(home: Path, blocks: Iterable[str]) -> int:
+    """Runs each block with a shell, in a process that can write to nothing but this home and reach no network.
+
+    Returns 1 at the first that fails or prints an error, and prints the block.
+    """
+    _confine(home)
+    environment = {"HOME": str(home), "PATH": f"{home}/bin:{home}/tools", "LANG": "C.UTF-8"}
     shell = shutil.which("bash")
     assert shell
-    environment = {"HOME": str(home), "PATH": str(home / "bin"), "LANG": os.environ.get("LANG", "C.UTF-8")}
-    done = subprocess.run(
-        [shell, "-e", "-c", block], cwd=home, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True
-    )
-    assert (done.returncode, done.stderr) == (0, ""), f"{block}\n{done.stderr}"
+    for block in blocks:
+        done = subprocess.run(
+            [shell, "-e", "-c", block], cwd=home, env=environment, stdin=subprocess.DEVNULL, capture_output=True
+        )
+        if done.returncode or done.stderr:
+            print(block, done.stderr.decode("utf-8", "replace"), sep="\n", file=sys.stderr)
+            return 1
+    return 0
+
+
+def _confine(home: Path) -> None:
+    """Takes from this process, which may be root's, the right to write to the machine: pages also say how to remove."""
+    every = (1 << landlock._FS_RIGHTS[min(landlock.abi(), 5)]) - 1
+    lockdown._prctl(lockdown._PR_SET_NO_NEW_PRIVS, 1, "PR_SET_NO_NEW_PRIVS")
+    landlock.restrict({"/": landlock.READ | landlock.EXECUTE, os.devnull: landlock.WRITE, str(home): every})
 
 
 def _read(home: Path) -> list[Command]:
@@ -118,3 +124,7 @@ def _command(folder: str, environment: str, program: str, *arguments: str) -> Co
     """Returns one record; a line of the environment without `=` is the rest of a value."""
     variables = dict(line.split("=", 1) for line in environment.splitlines() if "=" in line)
     return Command(program, arguments, Path(folder), variables)
+
+
+if __name__ == "__main__":
+    sys.exit(type_blocks(Path(sys.argv[1]), sys.stdin.read().split("\0")))

@@ -33,10 +33,11 @@ ONLY_READ: Final[Mapping[str, str]] = {
     "kubescript --toolsets kubectl,shop": "the package is not installed: test_toolset_packages.py",
     "kubescript approve 'p-54b02c46…' --writes plan": "a plan of the reader's: test_ways_to_decide.py",
     "kubescript audit show audit.jsonl --plan p-54b0": "a plan of the reader's: below",
+    "kubescript doctor --config ~/.config/kubescript/server.toml": "test_deploy_docs.py",
     "kubescript policy test cases.yaml": "judges by the reader's rules: test_policy_command.py",
     "kubescript runbooks list": "settings of the reader's: test_runbook_commands.py",
     "kubescript runbooks run restart-web namespace=team-a name=web --config FILE": "test_scripts_on_the_pages.py",
-    'kubescript run --writes plan -c \'k8s.scale("deployments/web", 5, namespace="shop")\'': "test_ways_to_decide.py",
+    'kubescript run --writes plan -c \'k8s.scale("deployments/web", 5, namespace="shop")\'': "test_scripts_on_the_pages.py",
     "kubescript": "settings of the reader's: test_rhos_config.py",
 }
 """Commands of ours whose flags are parsed by the real program and which are not run, and why."""
@@ -53,13 +54,15 @@ NOT_RUN: Final[Mapping[str, str]] = {
     "kubectl logs": "of the reader's cluster",
     "openssl": "test_tls.py and test_deploy_docs.py make the same certificates and tokens",
     "pip install": "test_distributions.py builds what it installs",
-    "pipx install": "likewise",
+    "pipx": "test_installs.py, in clean systems",
+    "python -m pip install": "test_installs.py",
     "python -m benchmarks": "takes minutes; its names are checked here",
     "python -m kubescript_masking": "its input is the reader's",
     "python -m kubescript_sandbox": "its input is the reader's",
-    "python3 -m venv": "Python's own",
+    "python3 -m venv": "test_installs.py",
     "sha256sum": "test_signature.py checks a release with it; deploy.md's hash of a token is made by test_deploy_docs.py",
-    "uvx": "test_distributions.py builds what it runs; what it would run is read here",
+    "uv": "test_installs.py",
+    "uvx": "test_installs.py; what it would run is read here",
 }
 """Commands of others, by their first words, that are not run here, and why; or which test runs them."""
 STUBS: Final = frozenset({name.split()[0] for name in NOT_RUN} | set(PROGRAMS) | {"kubectl", "make", "pip"})
@@ -96,6 +99,7 @@ def test_every_command_of_ours_runs_or_is_read(typed: Mapping[Path, list[Command
                 parse(line)
             continue
         variables = {name: value for name, value in command.environment.items() if name.startswith("OTEL_")}
+        assert not any(word.startswith("/") for word in shlex.split(line)), f"{line}: outside of a reader's home"
         words = [word.replace(command.environment["HOME"], str(home)) for word in command.arguments]
         done = commands.run(*words, folder=home, environment={**reader.environment(home), **variables})
         assert done.returncode == 0, f"{line}\n{done.stdout[-500:]}{done.stderr[-2000:]}"
@@ -129,16 +133,32 @@ def test_the_tables_name_commands_of_the_pages_and_tests_that_exist(typed: Mappi
     assert named - {file.name for file in paths.ROOT.rglob("test_*.py")} == set()
 
 
-def test_a_command_that_does_not_work_is_found(tmp_path: Path, typed: Mapping[Path, list[Command]]) -> None:
-    """A program that no table names, a flag that is not there and an unknown sub-command; the pages have none of them."""
-    page = tmp_path / "page.md"
-    page.write_text("```console\ntrue && oneliner --now\n```\n")
-    with pytest.raises(AssertionError, match="oneliner"):
-        typed_commands.record(page, tmp_path, STUBS)
-    for line in ("kubescript --toolset code", "kubescript audit prove a", "docker run kubescript --now"):
-        with pytest.raises(click.UsageError):
-            parse(line)
-    assert typed
+@pytest.mark.parametrize(
+    ("typed", "words"), [("true && oneliner --now", "oneliner"), ("rm -r {outside}", "Permission denied")]
+)
+def test_a_block_that_a_reader_could_not_type_is_found(tmp_path: Path, typed: str, words: str) -> None:
+    """A program that no table names, and one that would write to this machine; what is good is then recorded."""
+    outside, page = tmp_path / "outside", tmp_path / "page.md"
+    outside.mkdir()
+    for number, line in enumerate((typed.format(outside=outside), "kubescript demo")):
+        page.write_text(f"```console\n{line}\n```\n")
+        home = tmp_path / f"home-{number}"
+        home.mkdir()
+        if number:
+            assert [str(each) for each in typed_commands.record(page, home, STUBS)] == ["kubescript demo"]
+            continue
+        with pytest.raises(AssertionError, match=words):
+            typed_commands.record(page, home, STUBS)
+    assert outside.exists()
+
+
+@pytest.mark.parametrize(
+    "line", ["kubescript --toolset code", "kubescript audit prove a", "docker run kubescript --now"]
+)
+def test_a_flag_or_a_command_that_is_not_there_is_found(line: str) -> None:
+    with pytest.raises(click.UsageError):
+        parse(line)
+    parse("docker run kubescript --toolsets code")
 
 
 def test_the_story_of_one_plan_is_shown_by_the_beginning_of_its_name(home: Path) -> None:

@@ -42,9 +42,6 @@ STUB: Final = f"""\
 #!/bin/sh
 # One record: folder, environment, name and arguments, each ended by a zero byte, and an empty line.
 printf '%s\\0' "$PWD" "$(env)" "${{0##*/}}" "$@" "\n" >> "$HOME/{TOLD}"
-case "$1 $2" in  # a virtual environment has its programs
-  "-m venv") mkdir -p "$3/bin" && cp -P "$HOME/bin/"* "$3/bin/" ;;
-esac
 """
 
 
@@ -78,7 +75,9 @@ def record(page: Path, home: Path, programs: Iterable[str]) -> list[Command]:
         stub = stubs / name
         stub.write_text(STUB)
         stub.chmod(0o755)
-    (home / ".venv").symlink_to(home)  # of a checkout
+    for venv in (".venv", ".local/share/kubescript"):  # of a checkout, and of an installation
+        (home / venv).parent.mkdir(parents=True, exist_ok=True)
+        (home / venv).symlink_to(home)
     blocks = BLOCK.findall(page.read_text("utf-8"))
     typed = ["\n".join(PROMPT.findall(block)) or block for block in blocks]
     command = [sys.executable, "-m", "tests.kit.typed_commands", str(home)]

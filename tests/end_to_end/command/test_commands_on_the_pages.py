@@ -33,7 +33,6 @@ ONLY_READ: Final[Mapping[str, str]] = {
     "kubescript --toolsets kubectl,shop": "the package is not installed: test_toolset_packages.py",
     "kubescript approve 'p-54b02c46…' --writes plan": "a plan of the reader's: test_ways_to_decide.py",
     "kubescript audit show audit.jsonl --plan p-54b0": "a plan of the reader's: below",
-    "kubescript doctor --config ~/.config/kubescript/server.toml": "test_deploy_docs.py",
     "kubescript policy test cases.yaml": "judges by the reader's rules: test_policy_command.py",
     "kubescript runbooks list": "settings of the reader's: test_runbook_commands.py",
     "kubescript runbooks run restart-web namespace=team-a name=web --config FILE": "test_scripts_on_the_pages.py",
@@ -53,7 +52,6 @@ NOT_RUN: Final[Mapping[str, str]] = {
     "kubectl kubescript": "likewise",
     "kubectl logs": "of the reader's cluster",
     "openssl": "test_tls.py and test_deploy_docs.py make the same certificates and tokens",
-    "pip install": "test_distributions.py builds what it installs",
     "pipx": "test_installs.py, in clean systems",
     "python -m pip install": "test_installs.py",
     "python -m benchmarks": "takes minutes; its names are checked here",
@@ -65,7 +63,7 @@ NOT_RUN: Final[Mapping[str, str]] = {
     "uvx": "test_installs.py; what it would run is read here",
 }
 """Commands of others, by their first words, that are not run here, and why; or which test runs them."""
-STUBS: Final = frozenset({name.split()[0] for name in NOT_RUN} | set(PROGRAMS) | {"kubectl", "make", "pip"})
+STUBS: Final = frozenset({name.split()[0] for name in NOT_RUN} | set(PROGRAMS) | {"kubectl", "make"})
 INNER: Final = re.compile(r"^(?:claude .* -- |docker run .* (?=kubescript )|uvx --from \S+ )(?P<command>.+)$")
 """What a program is told to start."""
 

@@ -23,10 +23,12 @@ def main(dist: Path) -> None:
     registry, _, path = published.image.partition("/")
     _log_in(registry)
     tag = f"{published.image}:{published.version}"
-    digest = _run(str(tools.program("crane")), "push", "--index", str(dist / "image"), tag).strip()
+    digest = _run(str(tools.program("crane")), "push", str(dist / "image"), tag).strip()
     signature.sign_image(digest)
     chart = dist / f"kubescript-{published.version}.tgz"
-    _run(str(helm.program()), "push", str(chart), f"oci://{registry}/{Path(path).parent}/charts")
+    # The other two programs know that a registry on this machine speaks plain HTTP.
+    plain = ["--plain-http"] if registry.startswith("localhost:") else []
+    _run(str(helm.program()), "push", *plain, str(chart), f"oci://{registry}/{Path(path).parent}/charts")
     print(digest)
 
 

@@ -55,6 +55,7 @@ _NEEDED: Final[dict[str, tuple[Make, ...]]] = {
     "test_plans_are_refused": (browser.programs,),
     "test_plans_end_to_end": (browser.programs,),
     "test_proxy": (npm.modules,),
+    "test_publish": (functools.partial(tools.program, "crane"), helm.program),
     "test_workflows": (functools.partial(tools.program, "actionlint"),),
     "test_report": (browser.programs,),
 }

@@ -21,10 +21,8 @@ from kubescript import config
 from tests.kit import clients, commands, http_server, paths, trails
 from tests.kit.controlplane.server import ControlPlane
 
-PAGES = {
-    task: (paths.ROOT / "docs" / f"{task}.md").read_text("utf-8")
-    for task in ("deploy", "connect", "configure", "write")
-}
+PAGES = {page.stem: page.read_text("utf-8") for page in sorted((paths.ROOT / "docs").glob("*.md"))}
+SETTINGS = [text for page in PAGES.values() for text in re.findall(r"```toml\n(.*?)```", page, re.DOTALL)]
 PAGE = PAGES["deploy"]
 FILES = re.findall(r"```toml\n(.*?)```", PAGE, re.DOTALL)
 MANIFESTS: list[dict[str, Any]] = [
@@ -40,15 +38,14 @@ def loaded(text: str, folder: Path) -> config.Settings:
     return config.load({}, file)
 
 
-@pytest.mark.parametrize("task", PAGES)
-def test_every_file_of_settings_loads(task: str, tmp_path: Path) -> None:
-    for text in re.findall(r"```toml\n(.*?)```", PAGES[task], re.DOTALL):
-        loaded(text, tmp_path)
+@pytest.mark.parametrize("text", SETTINGS, ids=lambda text: text.partition("\n")[0])
+def test_every_file_of_settings_loads(text: str, tmp_path: Path) -> None:
+    loaded(text, tmp_path)
 
 
 def test_the_settings_that_are_named_exist() -> None:
     """Those in the prose, as `table.key`."""
-    named = set(NAMED.findall("\n".join(PAGES.values())))
+    named = {name for task in ("deploy", "connect", "configure", "write") for name in NAMED.findall(PAGES[task])}
     assert {"http.url", "auth.issuer", "impersonation.groups"} <= named
     for table, key in (name.split(".") for name in named):
         assert key in type(getattr(config.Settings(), table)).model_fields, f"{table}.{key}"

@@ -16,7 +16,7 @@ from typing import Final
 import pytest
 
 from kubescript_safety.controlplane import build, live, server
-from scripts.release import tools
+from scripts.release import mcpb, tools
 from tests.kit import browser, containers, debian, gosdk, helm, kubectl, npm, unchanged
 from tests.kit.controlplane import cluster
 from tests.kit.keycloak import prepared
@@ -33,7 +33,11 @@ _SERVER: Final[tuple[Make, ...]] = (build.programs, kubectl.program)
 _PODMAN: Final = functools.partial(debian.unpacked, "podman", *containers.PACKAGES)
 _NEEDED: Final[dict[str, tuple[Make, ...]]] = {
     "control_plane": _SERVER,
-    "dist": (functools.partial(tools.program, "cosign"),),
+    "dist": (
+        functools.partial(tools.program, "cosign"),
+        helm.program,
+        functools.partial(npm.modules, mcpb.TOOL),
+    ),
     "kubeconfig": _SERVER,
     "own_plane": _SERVER,
     "plane": _SERVER,
@@ -51,6 +55,8 @@ _NEEDED: Final[dict[str, tuple[Make, ...]]] = {
     "test_approval_page_attacks": (browser.programs,),
     "test_image": (_PODMAN,),
     "test_kernel_outside": (_PODMAN,),
+    "test_kubectl_plugin": (kubectl.program, functools.partial(tools.program, "krew")),
+    "test_manifests": (functools.partial(debian.unpacked, "ruby", "ruby"),),
     "test_mcp_clients": (npm.modules, gosdk.program),
     "test_plans_are_refused": (browser.programs,),
     "test_plans_end_to_end": (browser.programs,),

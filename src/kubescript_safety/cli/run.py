@@ -73,7 +73,7 @@ def run(
 ) -> None:
     """Run scenarios on real clusters, write their transcripts and a report into FOLDER, and print the rates.
 
-    The first run builds etcd, the Kubernetes control plane and kwok from their sources, which takes minutes and 3 GB.
+    The first run builds etcd, the Kubernetes control plane and kwok from their sources, which takes minutes and 5 GB.
     """
     names, agents = _agents(agent, settings)
     found = selection.read()

@@ -40,7 +40,7 @@ def parts() -> list[Part]:
     cache = Path(os.environ.get("XDG_CACHE_HOME") or home / ".cache")
     objects = Path(os.environ.get("GOCACHE") or cache / "go-build")
     found = [
-        Part("compiled packages", 1_500 * _MB, objects, "GOCACHE"),
+        Part("compiled packages", 3_200 * _MB, objects, "GOCACHE"),
         Part("the programs, and the Go toolchain", 650 * _MB, build.cache(), "KUBESCRIPT_TEST_CACHE"),
     ]
     if not (modules / f"k8s.io/kubernetes@{build.version()}").exists():

@@ -1,5 +1,5 @@
-"""Adds a server to an MCP client's configuration file. Everything else in the file is kept, and the old file is kept
-beside it.
+"""Adds a server to an MCP client's configuration file, or takes it out. Everything else in the file is kept, and the
+old file is kept beside it.
 
 A file that is not plain JSON (a comment, a key that occurs twice) is refused.
 """
@@ -12,12 +12,13 @@ import json
 import os
 import stat
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
 from kubescript import errors
 
-__all__ = ["add"]
+__all__ = ["add", "remove"]
 
 _MAX_BYTES: Final = 64 * 1024 * 1024
 _OWNER_ONLY: Final = 0o600
@@ -27,6 +28,27 @@ _OWNER_ONLY: Final = 0o600
 def add(file: Path, key: str, name: str, entry: dict[str, Any]) -> str:
     """Puts the entry at KEY.NAME of the file, which may be missing. Returns a description of what was done. Raises
     ConfigError, and then changes nothing."""
+
+    def put(servers: dict[str, Any]) -> bool:
+        changed = servers.get(name) != entry
+        servers[name] = entry
+        return changed
+
+    return _change(file, key, put, "already has this entry")
+
+
+def remove(file: Path, key: str, name: str) -> str:
+    """Takes KEY.NAME out of the file. Returns a description of what was done. Raises ConfigError, and then changes
+    nothing."""
+
+    def take(servers: dict[str, Any]) -> bool:
+        return servers.pop(name, None) is not None
+
+    return _change(file, key, take, f"has no entry {name}")
+
+
+def _change(file: Path, key: str, edit: Callable[[dict[str, Any]], bool], unchanged: str) -> str:
+    """Edits the servers in the file, unless `edit` says that it has changed nothing. Raises ConfigError."""
     kept = ""
     try:
         file = file.resolve()  # a link into a repository of dotfiles stays a link
@@ -35,9 +57,8 @@ def add(file: Path, key: str, name: str, entry: dict[str, Any]) -> str:
         if old is not None and old.strip():
             data = _parse(file, old)
         servers = _section(file, data, key)
-        if servers.get(name) == entry:
-            return f"{file} already has this entry"
-        servers[name] = entry
+        if not edit(servers):
+            return f"{file} {unchanged}"
         text = json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False)
         content = f"{text}\n".encode()
         if old is not None:

@@ -253,30 +253,38 @@ def demo(context: click.Context, /, **given: object) -> None:
 
 
 @flags.server_flags
-@cli.command(short_help="Connect an MCP client: print or write its configuration.")
+@cli.command(short_help="Connect an MCP client: print, write or remove its configuration.")
 @click.argument("name", metavar="NAME", type=click.Choice(["claude-code", "claude-desktop", "cursor", "vscode"]))
 @click.option("--write", is_flag=True, help="Write to the client's configuration file, and keep a copy of the old one.")
+@click.option("--remove", is_flag=True, help="Take the server out of that file, and keep a copy of the old one.")
 @click.option(
     "--file", type=user_path.UserPath(), help="The configuration file. Default: the user's own, for all projects."
 )
 @click.option("--as", "title", default="kubescript", show_default=True, help="Name of the server in the client.")
 @click.pass_context
-def client(context: click.Context, /, name: str, write: bool, file: Path | None, title: str, **given: object) -> None:
+def client(
+    context: click.Context, /, name: str, write: bool, remove: bool, file: Path | None, title: str, **given: object
+) -> None:
     """Print what an MCP client needs to start this server: claude-code, claude-desktop, cursor or vscode.
 
     Also give the flags that the client should start the server with.
     """
     from kubescript.cli import client_files, clients
 
+    if write and remove:
+        raise click.UsageError("give --write or --remove")
     chosen = clients.CLIENTS[name]
+    target = (file or chosen.file()).absolute()
     with opening.explain_errors():
+        if remove:
+            done = client_files.remove(target, chosen.key, title)
+            process.echo(f"{done}; restart {chosen.title}")
+            return
         settings = flags.settings(context, given)
         words = flags.as_words(context, given)
         served = clients.server(settings, words, chosen)
         for warning in clients.warnings(settings, served):
             process.echo(f"Warning: {warning}", err=True)
-        target = file or chosen.file()
-        target = target.absolute()
         if write:
             entry = served.entry(typed=chosen.typed)
             done = client_files.add(target, chosen.key, title, entry)

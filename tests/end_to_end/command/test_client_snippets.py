@@ -194,3 +194,21 @@ def test_a_refusal_is_one_line(tmp_path: Path) -> None:
     assert (done.returncode, done.stdout) == (1, "")
     assert "line 2 is not plain JSON" in done.stderr and len(done.stderr.splitlines()) == 1
     assert command("emacs", home=tmp_path).returncode == 2
+
+
+def test_what_was_written_is_removed_and_nothing_else(tmp_path: Path) -> None:
+    """Entries of other servers stay; a second time there is nothing to remove, and the file is not written."""
+    file = tmp_path / ".cursor" / "mcp.json"
+    file.parent.mkdir()
+    before = {"mcpServers": {"other": {"command": "x"}}, "kept": [1]}
+    file.write_text(json.dumps(before))
+    assert command("cursor", "--write", *SNAPSHOT, home=tmp_path).returncode == 0
+    assert "kubescript" in json.loads(file.read_text())["mcpServers"]
+    done = command("cursor", "--remove", home=tmp_path)
+    assert done.returncode == 0 and f"written to {file}" in done.stdout
+    assert json.loads(file.read_text()) == before
+    status = file.stat()
+    again = command("cursor", "--remove", home=tmp_path)
+    assert again.returncode == 0 and f"{file} has no entry kubescript" in again.stdout
+    assert file.stat().st_ino == status.st_ino
+    assert command("cursor", "--remove", "--write", home=tmp_path).returncode == 2

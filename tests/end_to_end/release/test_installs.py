@@ -11,7 +11,9 @@ from typing import Final
 import pytest
 
 import kubescript
-from tests.kit import bare_machines, distributions, pages
+from tests.kit import bare_machines, debian, distributions, extent, pages, systems
+
+pytestmark = pytest.mark.sampled
 
 PAGE: Final = "install.md"
 HEADINGS: Final = {"pipx": "pipx", "uv": "uv", "venv": "A plain venv"}
@@ -37,10 +39,16 @@ ANSWER: Final = "3 API calls"
 """What the demo's last line counts."""
 
 
-@pytest.fixture(scope="module")
-def machine() -> Iterator[bare_machines.Machine]:
-    """A Debian 12 as it is after `apt install` of the packages that the page names."""
-    with bare_machines.Machine() as machine:
+@pytest.fixture(scope="module", params=extent.some(systems.SYSTEMS, 1), ids=lambda system: system.suite)
+def machine(request: pytest.FixtureRequest) -> Iterator[bare_machines.Machine]:
+    """A system as it is after `apt install` of the packages that the page names."""
+    try:
+        machine = bare_machines.Machine(request.param)
+    except debian.Missing as error:
+        if not request.param.name.startswith("Ubuntu"):
+            raise
+        pytest.skip(f"NOTHING IS INSTALLED ON {request.param.name}: {error}")
+    with machine:
         yield machine
 
 
@@ -53,7 +61,7 @@ def wheels(run_folder: Path) -> list[Path]:
 @pytest.fixture
 def home(machine: bare_machines.Machine, wheels: list[Path], request: pytest.FixtureRequest) -> bare_machines.Home:
     """A new user with the wheels in the home folder, and with uv where the test's way needs it."""
-    way: str = request.node.callspec.params["way"] if hasattr(request.node, "callspec") else "uv"
+    way = request.node.callspec.params.get("way", "uv")
     home = machine.home(f"{request.node.originalname.removeprefix('test_')[:12].strip('_')}-{way}")
     home.put(wheels)
     if way == "uv":
@@ -77,11 +85,14 @@ def test_installs_and_leaves_nothing(home: bare_machines.Home, way: str) -> None
     (hint,) = re.findall(r"run `(.*)`", refused.stdout + refused.stderr)
     home.do(hint)
     home.do(TRY)
+    home.do("kubescript client cursor --write --kubeconfig-later --kubeconfig ~/.kube/config")
+    home.do("kubescript client cursor --remove")
     uninstalls = pages.commands(PAGE, "Remove")
     home.do(uninstalls[REMOVALS.index(way)])
     home.do(uninstalls[-1])
     left = files(home) - before
     assert not {path for path in left if "kubescript" in path}
+    assert "kubescript" not in (home.folder / ".cursor/mcp.json").read_text()
     assert home.run("kubescript --version").returncode == 127
 
 
@@ -90,6 +101,17 @@ def test_uvx_tries_it(home: bare_machines.Home) -> None:
     (command,) = pages.commands(PAGE, "uvx")
     assert ANSWER in home.do(command)
     assert home.run("kubescript --version").returncode == 127
+
+
+@pytest.mark.parametrize("way", extent.some(SAFETY, 1))
+def test_the_safety_benchmark_is_on_the_path(home: bare_machines.Home, way: str) -> None:
+    """After the page's commands, `kubescript-safety` runs, and kubescript beside it."""
+    if way == "venv":
+        for block in pages.commands(PAGE, HEADINGS[way]):
+            home.do(block)
+    home.do(pages.commands(PAGE, "The safety benchmark")[SAFETY.index(way)])
+    assert "wrong-image" in home.do("kubescript-safety list")
+    assert kubescript.__version__ in home.do("kubescript --version")
 
 
 def files(home: bare_machines.Home) -> set[str]:

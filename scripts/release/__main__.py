@@ -19,6 +19,7 @@ from scripts.release import (
     homebrew,
     image,
     image_bill,
+    image_signature,
     krew,
     manifests,
     mcpb,
@@ -47,6 +48,7 @@ PARTS: Final[dict[str, Part]] = {
     "chart": chart.make,
     "image": image.make,
     "image-bill": image_bill.make,
+    "image-signature": image_signature.make,
     "checksums": checksums.make,
     "signature": signature.make,
 }

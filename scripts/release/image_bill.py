@@ -10,6 +10,7 @@ import datetime
 import email.message
 import email.parser
 import re
+import shlex
 import tarfile
 import uuid
 from collections.abc import Iterator
@@ -32,7 +33,7 @@ __all__ = ["NAME", "make"]
 NAME: Final = "image.cdx.json"
 _DEBIAN: Final = re.compile(r"var/lib/dpkg/status\.d/(?!.*\.md5sums$)[^/]+")
 _PYTHON: Final = re.compile(r"usr/lib/python3/dist-packages/[^/]+\.dist-info/METADATA")
-_DISTRO: Final = "debian-12"
+_SYSTEM: Final = "usr/lib/os-release"
 
 
 def make(published: publication.Publication, dist: Path) -> None:
@@ -66,13 +67,20 @@ def _describe(published: publication.Publication, digest: str) -> Component:
 def _read(layer: Path) -> Iterator[Component]:
     """Yields what the records in a layer say."""
     with tarfile.open(layer) as archive:
-        for member in archive:
-            if not member.isreg():
-                continue
-            if _DEBIAN.fullmatch(member.name):
-                yield _package(_parse(archive, member))
-            elif _PYTHON.fullmatch(member.name):
+        members = {member.name: member for member in archive if member.isreg()}
+        system = _read_system(archive, members)
+        for name, member in members.items():
+            if _DEBIAN.fullmatch(name):
+                yield _package(_parse(archive, member), system)
+            elif _PYTHON.fullmatch(name):
                 yield _distribution(_parse(archive, member))
+
+
+def _read_system(archive: tarfile.TarFile, members: dict[str, tarfile.TarInfo]) -> dict[str, str]:
+    """What the layer's os-release says; empty in a layer that has none."""
+    file = archive.extractfile(members[_SYSTEM]) if _SYSTEM in members else None
+    text = file.read().decode() if file else ""
+    return dict(line.split("=", 1) for line in shlex.split(text))
 
 
 def _parse(archive: tarfile.TarFile, member: tarfile.TarInfo) -> email.message.Message:
@@ -82,13 +90,13 @@ def _parse(archive: tarfile.TarFile, member: tarfile.TarInfo) -> email.message.M
     return email.parser.BytesHeaderParser().parse(file)
 
 
-def _package(fields: email.message.Message) -> Component:
-    qualifiers = {"arch": fields["Architecture"], "distro": _DISTRO}
+def _package(fields: email.message.Message, system: dict[str, str]) -> Component:
+    qualifiers = {"arch": fields["Architecture"], "distro": f"{system['ID']}-{system['VERSION_ID']}"}
     # Advisories name source packages: `Source: NAME`, or `NAME (VERSION)` when it has another version.
     source = re.fullmatch(r"(\S+)(?: \((\S+)\))?", fields["Source"] or "")
     if source:
         qualifiers["upstream"] = "@".join(filter(None, source.groups()))
-    return _component(PackageURL("deb", "debian", fields["Package"], fields["Version"], qualifiers))
+    return _component(PackageURL("deb", system["ID"], fields["Package"], fields["Version"], qualifiers))
 
 
 def _distribution(fields: email.message.Message) -> Component:

@@ -1,4 +1,4 @@
-"""`python -m scripts.release.publish DIST` pushes the image and the chart of a release, and signs the image.
+"""`python -m scripts.release.publish DIST` pushes the image of a release, with its signature and bill, and the chart.
 
 The place is KUBESCRIPT_IMAGE, or `image` in packaging/publication.toml. USER_NAME and PASSWORD log in there; without
 them the log-ins of this user count.
@@ -11,7 +11,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from scripts.release import publication, signature, tools
+from scripts.release import image, oci, publication, signature, tools
 from tests.kit import helm
 
 __all__ = ["main"]
@@ -23,13 +23,12 @@ def main(dist: Path) -> None:
     registry, _, path = published.image.partition("/")
     _log_in(registry)
     tag = f"{published.image}:{published.version}"
-    digest = _run(str(tools.program("crane")), "push", str(dist / "image"), tag).strip()
-    signature.sign_image(digest)
+    signature.load_image(dist / image.FOLDER, tag)
     chart = dist / f"kubescript-{published.version}.tgz"
     # The other two programs know that a registry on this machine speaks plain HTTP.
     plain = ["--plain-http"] if registry.startswith("localhost:") else []
     _run(str(helm.program()), "push", *plain, str(chart), f"oci://{registry}/{Path(path).parent}/charts")
-    print(digest)
+    print(f"{published.image}@{oci.read_index(dist / image.FOLDER)['digest']}")
 
 
 def _log_in(registry: str) -> None:

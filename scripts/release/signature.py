@@ -14,7 +14,7 @@ from typing import Final
 
 from scripts.release import publication, tools
 
-__all__ = ["PUBLIC_KEY", "make", "sign", "sign_image"]
+__all__ = ["PUBLIC_KEY", "attest_image", "load_image", "make", "save_image", "sign", "sign_image"]
 
 PUBLIC_KEY: Final = "cosign.pub"
 _THROW_AWAY: Final = publication.REPOSITORY / "build" / "throw-away-key" / "cosign.key"
@@ -40,6 +40,21 @@ def sign(file: Path, dist: Path) -> None:
 def sign_image(image: str) -> None:
     """Signs an image in its registry, named with its digest; the registry keeps the signature."""
     _cosign("sign", "--yes", *_signer(), image)
+
+
+def attest_image(image: str, bill: Path) -> None:
+    """Signs the bill of an image in its registry; the registry keeps both."""
+    _cosign("attest", "--yes", *_signer(), "--type", "cyclonedx", "--predicate", str(bill), image)
+
+
+def save_image(image: str, folder: Path) -> None:
+    """Writes an image of a registry, with what was signed of it, into a new OCI layout."""
+    _cosign("save", "--dir", str(folder), image)
+
+
+def load_image(folder: Path, image: str) -> None:
+    """Pushes what `save_image` wrote to a registry."""
+    _cosign("load", "--dir", str(folder), image)
 
 
 def _signer() -> list[str]:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from kubescript_safety.controlplane import build
+from scripts.release import registry
 from tests.kit import paths
 
 _SECONDS = 900
@@ -36,3 +38,10 @@ def dist(run_folder: Path) -> Path:
             kept = {name: os.environ[name] for name in ("KUBESCRIPT_TEST_CACHE",) if name in os.environ}
             subprocess.run(command, cwd=paths.ROOT, env={**environment, **kept}, check=True)
     return folder
+
+
+@pytest.fixture(scope="module")
+def empty_registry() -> Iterator[str]:
+    """The address of a registry of images that is empty when a module starts."""
+    with registry.serve() as address:
+        yield address

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
-import re
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
-
-import pytest
 
 import kubescript
 from scripts.release import tools
@@ -20,31 +15,15 @@ from tests.kit import helm, paths
 VERSION = kubescript.__version__
 
 
-@pytest.fixture(scope="module")
-def registry(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The address of an empty registry."""
-    disk = tmp_path_factory.mktemp("registry")
-    command = [str(tools.program("crane")), "registry", "serve", "--address", "127.0.0.1:0", "--disk", str(disk)]
-    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as served:
-        assert served.stderr is not None
-        try:
-            line = next(line for line in served.stderr if "port" in line)
-            port = re.findall(r"\d+", line)[-1]
-            yield f"localhost:{port}"
-        finally:
-            with contextlib.suppress(ProcessLookupError):
-                served.kill()
-
-
 def verify(key: Path, image: str) -> subprocess.CompletedProcess[str]:
     """Verifies the signature of an image as docs/releasing.md tells."""
     command = [str(tools.program("cosign")), "verify", "--key", str(key), "--insecure-ignore-tlog", image]
     return subprocess.run(command, capture_output=True, text=True)
 
 
-def test_image_and_chart_are_pushed_and_the_image_is_signed(dist: Path, registry: str, tmp_path: Path) -> None:
+def test_image_and_chart_are_pushed_and_the_image_is_signed(dist: Path, empty_registry: str, tmp_path: Path) -> None:
     """The image has the digest of the layout and verifies by the key of the release and no other; Helm finds the chart."""
-    name = f"{registry}/team/kubescript"
+    name = f"{empty_registry}/team/kubescript"
     publish = [sys.executable, "-m", "scripts.release.publish", str(dist)]
     done = subprocess.run(
         publish, cwd=paths.ROOT, env={**os.environ, "KUBESCRIPT_IMAGE": name}, capture_output=True, text=True
@@ -65,7 +44,7 @@ def test_image_and_chart_are_pushed_and_the_image_is_signed(dist: Path, registry
         tmp_path,
         "show",
         "chart",
-        f"oci://{registry}/team/charts/kubescript",
+        f"oci://{empty_registry}/team/charts/kubescript",
         "--version",
         VERSION,
         "--plain-http",

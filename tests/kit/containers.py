@@ -76,7 +76,8 @@ class Podman:
         words = {key: json.dumps(it if isinstance(it, list) else str(it)) for key, it in values.items()}
         for name, text in {"containers.conf": CONFIGURATION, "storage.conf": STORAGE}.items():
             (self.folder / name).write_text(text.format_map(words))
-        self._policy = root / "etc/containers/policy.json"
+        self.policy = root / "etc/containers/policy.json"
+        """Which images may be pulled: all."""
         self.environment: Mapping[str, str] = {
             "PATH": os.environ["PATH"], "HOME": str(self.folder), "LD_LIBRARY_PATH": libraries,
             "CONTAINERS_CONF": str(self.folder / "containers.conf"),
@@ -103,8 +104,14 @@ class Podman:
 
     def build(self, folder: Path, *options: str) -> str:
         """The image that this folder's Containerfile makes."""
-        options += ("--layers=false", "--quiet", f"--signature-policy={self._policy}")
+        options += ("--layers=false", "--quiet", f"--signature-policy={self.policy}")
         done = self("build", *options, f"--file={folder / 'Containerfile'}", str(folder))
+        assert done.returncode == 0, done.stderr
+        return done.stdout.strip()
+
+    def pull(self, image: str) -> str:
+        """The id of an image of a registry on this machine, now in the store."""
+        done = self("pull", "--quiet", "--tls-verify=false", f"--signature-policy={self.policy}", image)
         assert done.returncode == 0, done.stderr
         return done.stdout.strip()
 

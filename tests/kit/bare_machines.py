@@ -1,6 +1,6 @@
 """Machines on which nothing of kubescript is installed: a system's root, in namespaces of its own, with users.
 
-Only root can use them. Processes see the network and the devices of this machine, and no other process of it.
+Only root can use them. Processes see the network of this machine, and no process or device of it.
 """
 
 from __future__ import annotations
@@ -28,7 +28,12 @@ set -eu
 mount --bind "$1" "$1"
 cd "$1"
 shift
-mount --rbind /dev dev
+mount -t tmpfs -o mode=755 tmpfs dev
+for node in null:3 zero:5 full:7 random:8 urandom:9; do
+    mknod -m 666 "dev/${node%:*}" c 1 "${node#*:}"
+done
+mkdir -m 1777 dev/shm
+ln -s /proc/self/fd dev/fd
 mount --rbind /sys sys
 mount -t proc proc proc
 mount -t tmpfs tmpfs tmp

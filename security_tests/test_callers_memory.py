@@ -21,7 +21,7 @@ from mcp.shared.exceptions import MCPError
 from kubescript import config, errors
 from kubescript.changes import plan, recovery
 from kubescript.changes.ask import remembered
-from kubescript.changes.store import questions, store
+from kubescript.changes.store import record, store
 from tests.kit import callers, clients, patience, stored_plans, trails
 from tests.kit.controlplane import logged
 
@@ -376,7 +376,7 @@ def test_plans_that_have_ended_fill_no_disk(tmp_path: Path, monkeypatch: pytest.
 def test_answers_and_sessions_that_wait_for_a_person_are_bounded(tmp_path: Path) -> None:
     """Those of calls that have ended with a question: a person's oldest go from the store, and nobody else's."""
     kept = store.Store(str(tmp_path / "state" / "plans.db"))
-    question, expires = questions.Question("p-1", "", "", "", is_link=False), time.time() + 900
+    question, expires = record.Question("p-1", "", "", "", is_link=False), time.time() + 900
     of_bob = kept.questions.keep(question, "bob", b"his", expires)
     for answer, count in ((LONG.encode(), 22), (b"short", 65)):
         tokens = [kept.questions.keep(question, "mallory", answer, expires) for _ in range(count)]

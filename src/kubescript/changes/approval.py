@@ -16,7 +16,7 @@ from kubescript.changes import application, plan, planner, progress, work
 from kubescript.changes.store import record
 
 if TYPE_CHECKING:
-    from kubescript.changes.store import questions, store
+    from kubescript.changes.store import store
 
 __all__ = ["Approvals", "Approvers", "Authors", "Ledger"]
 
@@ -211,12 +211,12 @@ class Approvals:
         """Returns a person's plans that may be applied now. Raises PlanError."""
         return self._plans().list_ready(person)
 
-    def keep_question(self, asked: questions.Question, person: str, answer: bytes, expires: float) -> str:
+    def keep_question(self, asked: record.Question, person: str, answer: bytes, expires: float) -> str:
         """Keeps a question with its script's answer; returns the token with which its client comes back. Raises
         PlanError."""
         return self._plans().questions.keep(asked, person, answer, expires)
 
-    def find_question(self, token: str) -> tuple[questions.Question, bytes]:
+    def find_question(self, token: str) -> tuple[record.Question, bytes]:
         """Returns the question of a token, and its script's answer. Raises PlanError."""
         return self._plans().questions.find(token)
 

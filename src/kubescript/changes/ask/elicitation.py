@@ -34,7 +34,7 @@ from kubescript.changes.ask import (
     remembered,
     threads,
 )
-from kubescript.changes.store import questions, record
+from kubescript.changes.store import record
 
 __all__ = ["Asker"]
 
@@ -158,7 +158,7 @@ class Asker:
             return await self._tell_failure(answer, error)
 
     async def _resume(
-        self, asked: questions.Question, matter: matters.Matter, response: mcp_types.ElicitResult
+        self, asked: record.Question, matter: matters.Matter, response: mcp_types.ElicitResult
     ) -> types.Answer:
         # The client may have brought its answer before, to a replica that has died since.
         is_decided = matter.found.state not in {"pending", "expired"}

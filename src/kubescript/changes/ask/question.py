@@ -18,7 +18,7 @@ from mcp.server.context import ServerRequestContext
 from mcp.shared.exceptions import MCPError
 
 from kubescript import errors, types
-from kubescript.changes.store import questions
+from kubescript.changes.store import record
 from kubescript.transports import retained, scope_keys
 
 __all__ = ["Call", "check", "describe", "end_call", "read_response", "wait_for_response"]
@@ -64,12 +64,12 @@ class Call:
         return hashlib.sha256(content).hexdigest()
 
 
-def describe(call: Call, plan_id: str, principal: str, *, is_link: bool) -> questions.Question:
+def describe(call: Call, plan_id: str, principal: str, *, is_link: bool) -> record.Question:
     """Returns what the store keeps of a question that ends a call; `principal` is the caller."""
-    return questions.Question(plan_id, principal, call.caller.session, call.digest, is_link)
+    return record.Question(plan_id, principal, call.caller.session, call.digest, is_link)
 
 
-def check(asked: questions.Question, call: Call, principal: str) -> types.Caller:
+def check(asked: record.Question, call: Call, principal: str) -> types.Caller:
     """Returns the caller, with the session that was asked. Raises PlanError if the answer comes with a different call,
     or from a different caller."""
     # A caller that does not last has a different session in each call.

@@ -16,9 +16,9 @@ from sqlalchemy import Connection, delete, func, insert, select
 
 from kubescript import errors
 from kubescript.auth import codes, seals
-from kubescript.changes.store import database, limits, schema
+from kubescript.changes.store import database, limits, record, schema
 
-__all__ = ["Question", "Questions"]
+__all__ = ["Questions"]
 
 _QUESTIONS: Final = schema.QUESTIONS
 _TOKEN_BYTES: Final = 32
@@ -29,22 +29,9 @@ _MOST_BYTES: Final = 32 << 20
 """The maximum size of one person's answers in bytes."""
 
 
-class Question(msgspec.Struct, frozen=True):
-    """A question about a plan that ended a call."""
-
-    plan: str
-    principal: str
-    """The caller who was asked: `user.User.key`; empty where callers are not authenticated."""
-    session: str
-    """The call's session, which over HTTP may last for that call alone."""
-    call: str
-    """The digest of the call."""
-    is_link: bool
-
-
 # The decoder is made before any threads start: two threads that decode into a type simultaneously for the first time
 # can crash msgspec 0.22.
-_QUESTION: Final = msgspec.json.Decoder(Question)
+_QUESTION: Final = msgspec.json.Decoder(record.Question)
 
 
 class Questions:
@@ -54,7 +41,7 @@ class Questions:
         self._database = opened
         self._clock = clock
 
-    def keep(self, question: Question, person: str, answer: bytes, expires: float) -> str:
+    def keep(self, question: record.Question, person: str, answer: bytes, expires: float) -> str:
         """Keeps a question until it expires, and returns the token with which its client comes back. The person's
         oldest questions are forgotten if there are too many; an answer that is too large is not kept. Raises
         PlanError."""
@@ -73,7 +60,7 @@ class Questions:
             _forget_oldest(connection, person)
         return token
 
-    def find(self, token: str) -> tuple[Question, bytes]:
+    def find(self, token: str) -> tuple[record.Question, bytes]:
         """Returns the question of a token, and its script's answer, which may be empty. Raises PlanError: plan.session,
         .store."""
         query = select(_QUESTIONS.c.question, _QUESTIONS.c.answer)

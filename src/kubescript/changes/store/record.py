@@ -8,7 +8,7 @@ import msgspec
 
 from kubescript.changes import plan
 
-__all__ = ["Application", "Decision", "Record", "State", "StepState"]
+__all__ = ["Application", "Decision", "Question", "Record", "State", "StepState"]
 
 State = Literal["pending", "approved", "declined", "expired", "applying", "applied", "stopped"]
 """`stopped`: some of the plan's requests may have been carried out, and the others never will be."""
@@ -76,3 +76,16 @@ class Record(msgspec.Struct, frozen=True):
     """How the plan ended, in words for a person."""
     reported: bool = False
     """Whether the model has been told how the plan ended."""
+
+
+class Question(msgspec.Struct, frozen=True):
+    """A question about a plan that ended a call."""
+
+    plan: str
+    principal: str
+    """The caller who was asked: `user.User.key`; empty where callers are not authenticated."""
+    session: str
+    """The call's session, which over HTTP may last for that call alone."""
+    call: str
+    """The digest of the call."""
+    is_link: bool

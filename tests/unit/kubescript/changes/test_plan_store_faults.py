@@ -402,6 +402,7 @@ import sys
 from kubescript import app
 from kubescript.changes import plan
 from kubescript.changes.store import record
+from kubescript.server import served
 print([name for name in ("sqlalchemy", "psycopg") if name in sys.modules])
 """
 

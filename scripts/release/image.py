@@ -34,8 +34,10 @@ def make(published: publication.Publication, dist: Path) -> None:
         "org.opencontainers.image.version": published.version,
         "io.modelcontextprotocol.server.name": published.mcp_name,
     }
+    name = f"IMAGE_OF_KUBESCRIPT={published.image}:{published.version}"
     config = read_config((publication.REPOSITORY / "Containerfile").read_text())
     config["Labels"] |= labels
+    config["Env"] = [variable.replace("IMAGE_OF_KUBESCRIPT=kubescript", name) for variable in config["Env"]]
     layout = oci.Layout(dist / FOLDER, time)
     wheel = dist / f"kubescript-{published.version}-py3-none-any.whl"
     images: list[dict[str, Any]] = []

@@ -8,18 +8,24 @@ from __future__ import annotations
 
 import importlib.metadata
 import importlib.util
+import os
 import re
 import shlex
 import sys
 from pathlib import Path
 from typing import Final
 
-__all__ = ["adding", "adding_extra"]
+__all__ = ["adding", "adding_extra", "image"]
 
 _CLOSED: Final = (
     "nothing can be added to a container image or a .pex file: install the wheel by pipx, uv or in a venv, as "
     "docs/install.md says"
 )
+
+
+def image() -> str:
+    """Returns the name of the container image that this runs in, which the image itself has set; else nothing."""
+    return os.environ.get("IMAGE_OF_KUBESCRIPT", "")
 
 
 def adding_extra(extra: str) -> str:

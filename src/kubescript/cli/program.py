@@ -9,10 +9,17 @@ import sys
 from pathlib import Path
 from typing import Final
 
+from kubescript import installation
+
 __all__ = ["command", "typed", "usage_name"]
 
 _PLUGIN: Final = "kubectl-kubescript"
 """kubectl starts the program of this name for `kubectl kubescript`."""
+_DOCKER: Final = (
+    "docker", "run", "--rm", "--interactive", "--read-only", "--tmpfs", "/tmp", "--cap-drop", "ALL",  # noqa: S108  it is the container's own
+    "--volume", "KUBECONFIG_OF_THIS_MACHINE:/home/kubescript/.kube/config:ro",
+)  # fmt: skip
+"""How a client on the machine of the container starts the image: that machine has no program of ours."""
 _NAMES: Final = frozenset({"kubescript", _PLUGIN})
 
 
@@ -23,6 +30,8 @@ def usage_name() -> str:
 
 def typed() -> str:
     """Returns what a person types in this shell to start this installation."""
+    if installation.image():
+        return usage_name()
     words = command()
     if _started().name == _PLUGIN or shutil.which("kubescript") in words:
         return usage_name()
@@ -31,7 +40,10 @@ def typed() -> str:
 
 def command() -> tuple[str, ...]:
     """Returns the words with which another program can start this installation: an absolute path, or Python and the
-    module."""
+    module; in a container, what starts another one on its machine, with a placeholder for the kubeconfig there."""
+    image = installation.image()
+    if image:
+        return (*_DOCKER, image)
     # Clients do not have the PATH of a shell.
     installed = Path(sys.executable).with_name("kubescript")
     for path in (_on_path(), installed):

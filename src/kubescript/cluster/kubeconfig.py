@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from kubescript import errors
+from kubescript import errors, installation
 
 __all__ = ["Context", "choose", "contexts", "source"]
 
@@ -23,6 +23,11 @@ _GKE_PLUGIN: Final = "gke-gcloud-auth-plugin"
 _MAX_BYTES: Final = 16 * 1024 * 1024
 """The maximum size of one file in bytes."""
 _MAX_DEPTH: Final = 100
+_IN_CONTAINER: Final = (
+    'run the container as the user who may read it: docker with `--user "$(id -u):$(id -g)"`, podman without root with '
+    "`--userns keep-id:uid=65532,gid=65532`"
+)
+"""A mounted file has the owner and the mode that it has outside."""
 
 
 class Plugin(NamedTuple):
@@ -134,9 +139,8 @@ def _read(path: Path) -> dict[str, Any]:
         _check_depth(content)
         data = yaml.load(content, Loader=_loader())  # noqa: S506 - a safe one, in C
     except OSError as error:
-        raise _config_error(
-            f"cannot read the kubeconfig {path}: {error.strerror}", "check its owner and mode"
-        ) from None
+        remedy = _IN_CONTAINER if installation.image() else "check its owner and mode"
+        raise _config_error(f"cannot read the kubeconfig {path}: {error.strerror}", remedy) from None
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         mark = getattr(error, "problem_mark", None)
         where = f", line {mark.line + 1}" if mark is not None else ""

@@ -88,7 +88,7 @@ site: $(READY)  ## Build the documentation site into build/site, strictly: no wa
 pictures: $(READY)  ## Draw the pictures of docs/images anew: a terminal, and the page of a plan.
 	$(BIN)/python -m tests.kit.screenshots
 
-publish: $(READY)  ## Push the image and the chart of dist/ to the place that KUBESCRIPT_IMAGE names, and sign the image.
+publish: $(READY)  ## Push the signed image and the chart of dist/ to the place that KUBESCRIPT_IMAGE names.
 	$(BIN)/python -m scripts.release.publish dist
 
 clean:  ## Remove what the targets made here; the build cache in ~/.cache/kubescript stays.

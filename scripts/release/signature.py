@@ -31,7 +31,9 @@ def make(published: publication.Publication, dist: Path) -> None:
 
 def sign(file: Path, dist: Path) -> None:
     """Writes the signature of a file beside it, as FILE.sigstore.json, and the public key into `dist`."""
-    _cosign("sign-blob", "--yes", *_signer(), "--bundle", f"{file}.sigstore.json", str(file))
+    bundle = Path(f"{file}.sigstore.json")
+    _cosign("sign-blob", "--yes", *_signer(), "--bundle", str(bundle), str(file))
+    bundle.chmod(0o644)  # cosign makes it readable to its user alone
     if not _is_keyless():
         public = _cosign("public-key", "--key", str(_key()))
         (dist / PUBLIC_KEY).write_text(public, encoding="utf-8")

@@ -11,6 +11,7 @@ import datetime
 import logging
 import os
 import queue
+import re
 import sys
 import threading
 import time
@@ -45,6 +46,8 @@ _EMPTY_LINE: Final = "\r\x1b[K"
 _UNWRITTEN: Final = (
     '{"level":"error","logger":"kubescript.logs","message":"log lines are lost: the log cannot be written"}\n'
 )
+_OWN_ID: Final = re.compile("[0-9a-f]{16}")
+"""The form of the server's own session ids. No client can join a session by such an id."""
 _SAID: Final = frozenset({"event", "remedy"})
 """Fields that are shown elsewhere in the line, or are of no use to people."""
 
@@ -61,6 +64,16 @@ class _JsonLines(logging.Formatter):
         # A terminal or a log collector reads the line, which quotes strangers. Each text is cleaned separately. Attack:
         # a stranger puts U+2028 in a name; cleaning the whole line then split it in two.
         line = self._line(record)
+        # A masker takes the value of a field `session_id` for a secret.
+        session = line.get("session_id")
+        is_own = isinstance(session, str) and _OWN_ID.fullmatch(session) is not None
+        if is_own:
+            del line["session_id"]
+        masked = self._mask(line, record)
+        return self._add_session(masked, session) if is_own else masked
+
+    def _mask(self, line: dict[str, object], record: logging.LogRecord) -> str:
+        """Returns the fields as one masked line."""
         for key, value in line.items():
             if isinstance(value, str):
                 line[key] = sanitizing.clean(value)
@@ -108,6 +121,10 @@ class _JsonLines(logging.Formatter):
         text = orjson.dumps(line, default=_clean).decode()
         return sanitizing.escape_line(text)
 
+    def _add_session(self, text: str, session: object) -> str:
+        """Returns a masked line with the server's own session id."""
+        return f'{text.removesuffix("}")},"session_id":"{session}"}}'
+
 
 class _TextLines(_JsonLines):
     """A formatter that writes a record as one line for people: `14:03:07 warning: what happened; what to do
@@ -135,6 +152,9 @@ class _TextLines(_JsonLines):
         # A stack trace has many lines, but a log for people has one for each record.
         lines = f"{when:%H:%M:%S} {level}: {text}".splitlines()
         return sanitizing.printable(" | ".join(lines))
+
+    def _add_session(self, text: str, session: object) -> str:
+        return f"{text} (session_id={session})"
 
 
 def _clean(value: object) -> str:

@@ -6,6 +6,7 @@ import contextlib
 import json
 import logging
 import os
+import re
 import signal
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -216,6 +217,22 @@ def test_headers_that_cannot_be_used_are_refused_without_their_value(served: int
     logs.drain()
     logged = log.read_text()
     assert '"level":"debug"' in logged and SECRET[:6] not in logged
+
+
+def test_the_lines_of_one_connection_have_one_session_id(served: int, log: Path) -> None:
+    """It is not masked, so that an operator can join the lines of two scripts of one client."""
+    before = len(log.read_text())
+
+    async def evaluate() -> None:
+        async with connected(served, "/mcp", {}) as (client, _):
+            for _ in range(2):
+                await client.call_tool("evaluate_script", {"script": "len(k8s.get('pods', '*'))"})
+
+    anyio.run(evaluate)
+    logs.drain()
+    lines = [json.loads(line) for line in log.read_text()[before:].splitlines()]
+    ids = [line["session_id"] for line in lines if line["message"] == "script finished"]
+    assert len(ids) == 2 and len(set(ids)) == 1 and re.fullmatch("[0-9a-f]{16}", ids[0]), ids
 
 
 BROKEN: Final = (b"a\r\nX: b", b"a\nb", b"a\x00b", b"\x7f", b" a", b"a ", b"\xc3\xa4")

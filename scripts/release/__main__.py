@@ -66,6 +66,11 @@ def main(dist: Path, *names: str) -> None:
         if not names or name in names:
             print(f"{name} …", flush=True)
             make(published, dist)
+    if published.placeholders:
+        print(
+            f"do not publish this release: packaging/publication.toml still has an example for "
+            f"{' and '.join(published.placeholders)}, and the manifests send users there"
+        )
 
 
 if __name__ == "__main__":

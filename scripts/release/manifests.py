@@ -31,6 +31,10 @@ def make(published: publication.Publication, dist: Path) -> None:
     bundle = mcpb.file(published, dist)
     templates.fill(published, publication.PACKAGING / _SERVER, written, bundle_sha256=templates.sha256(bundle))
     document = json.loads(written.read_text())
+    if not published.pypi:
+        # The name is free: clients of the MCP registry would start the package of a stranger who takes it.
+        document["packages"] = [each for each in document["packages"] if each["registryType"] != "pypi"]
+        written.write_text(json.dumps(document, indent=2) + "\n")
     jsonschema.validate(document, _schema(document), format_checker=jsonschema.FormatChecker())
 
 

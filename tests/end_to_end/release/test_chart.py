@@ -108,3 +108,13 @@ def test_a_value_that_does_not_exist_is_refused(archive: Path, tmp_path: Path) -
     refused = helm.run(tmp_path / "none", tmp_path, *words, "--set", "resource.limits.memory=1Gi", fails=True)
     assert "additional properties 'resource' not allowed" in refused
     assert "kind: Deployment" in helm.run(tmp_path / "none", tmp_path, *words)
+
+
+def test_the_notes_say_that_the_image_is_an_example(
+    archive: Path, tmp_path: Path, scratch: ControlPlane, namespace: str
+) -> None:
+    """Before a person waits for a pod that never starts; the image of a real registry is not remarked on."""
+    words = ("install", "kubescript", str(archive), "--namespace", namespace, "--dry-run=server")
+    for registry, is_example in (("registry.example.com", True), ("registry.internal", False)):
+        told = helm.run(scratch.kubeconfig, tmp_path, *words, "--set", f"image.repository={registry}/kubescript")
+        assert ("is an example" in told) == is_example, told

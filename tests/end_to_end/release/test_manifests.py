@@ -30,12 +30,14 @@ def sha256(file: Path) -> str:
 
 
 def test_the_registry_finds_its_name_where_it_looks(dist: Path) -> None:
-    """server.json, whose schema the build has checked, names what was built, and the README has the server's name."""
+    """server.json, whose schema the build has checked, names what was built and no package of another's, and the README
+    has the server's name."""
     published = publication.read()
     server = read(dist / "server.json")
     assert (server["name"], server["version"]) == (published.mcp_name, published.version)
-    pypi, oci, bundle = server["packages"]
-    assert (pypi["identifier"], pypi["version"]) == ("kubescript", published.version)
+    *pypi, oci, bundle = server["packages"]
+    owned = [("pypi", "kubescript")] if published.pypi else []
+    assert [(each["registryType"], each["identifier"]) for each in pypi] == owned
     assert oci["identifier"] == f"{published.image}:{published.version}"
     file = mcpb.file(published, dist)
     assert bundle["identifier"] == f"{published.downloads}/{file.name}"

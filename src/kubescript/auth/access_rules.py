@@ -82,9 +82,9 @@ def _contexts(settings: config.Settings, names: Sequence[str] | None, caller: us
     kept = {name: own for name, own in settings.contexts.items() if name in names}
     # Without any `contexts`, the settings would mean one cluster: the server's own.
     if not kept:
+        remedy = "its operator can correct it" if settings.contexts else "its operator has to set `contexts`"
         raise errors.AuthError(
-            f"the [[access]] table for {caller.label} names no context of this server ({_shorten(names)}); its "
-            "operator can correct it",
+            f"the [[access]] table for {caller.label} names no context of this server ({_shorten(names)}); {remedy}",
             code="auth.access",
         )
     default = settings.context

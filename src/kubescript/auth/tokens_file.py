@@ -16,7 +16,7 @@ from kubescript import errors
 from kubescript.auth import user
 from kubescript.config import named_files
 
-__all__ = ["TokensFile", "names", "read_users"]
+__all__ = ["TokensFile", "find_exposure", "names", "read_users"]
 
 log = logging.getLogger(__name__)
 
@@ -42,8 +42,8 @@ class TokensFile:
         self._looked = self._read_at = time.monotonic()
         self._version = _version(path)
         self._users = _read(path)
-        if _is_readable_by_all(path):
-            log.warning("everybody on this machine can read %s: chmod 600", path, extra={"event": "auth.tokens_file"})
+        if exposed := find_exposure(path):
+            log.warning("%s", exposed, extra={"event": "auth.tokens_file"})
 
     def find(self, token: str) -> user.User | None:
         """Returns the user of a token; None for an unknown token."""
@@ -73,6 +73,13 @@ class TokensFile:
 def read_users(path: Path) -> tuple[user.User, ...]:
     """Returns the users of all tokens. Raises ConfigError for an unusable file."""
     return tuple(_read(path).values())
+
+
+def find_exposure(path: Path) -> str:
+    """Returns a warning when every user of this machine can read the file, else an empty text. Raises OSError."""
+    if not path.stat().st_mode & stat.S_IROTH:
+        return ""
+    return f"everybody on this machine can read {path}: chmod 600 {path}"
 
 
 def names(path: Path, known: user.User) -> bool:
@@ -138,8 +145,3 @@ def _version(path: Path) -> tuple[int, int, int]:
     except OSError as error:
         raise named_files.unreadable(path, _SETTING, error) from None
     return state.st_ino, state.st_size, state.st_mtime_ns
-
-
-def _is_readable_by_all(path: Path) -> bool:
-    mode = path.stat().st_mode
-    return bool(mode & stat.S_IROTH)

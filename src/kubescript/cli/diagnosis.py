@@ -179,7 +179,7 @@ class Report:
             "namesakes": self.namesakes,
             "runbooks": [{"ok": is_good, "detail": detail} for is_good, detail in self.runbooks],
             "serving": [finding._asdict() for finding in self.serving],
-            "connect": self.connect,
+            "connect": self.connect if self.healthy else "",
             "commands": commands,
         }
         return orjson.dumps(report, option=orjson.OPT_INDENT_2).decode()
@@ -213,7 +213,7 @@ class Report:
         lines += [context.as_text() for context in self.contexts]
         if not self.contexts:
             lines.append(f"not asked: {describe_default()}")
-        if self.connect:
+        if self.connect and self.healthy:
             lines.append(f"to connect Claude Code: {self.connect}")
             lines.append("other clients: kubescript client claude-desktop|cursor|vscode --write")
         return "\n".join(lines)

@@ -149,7 +149,9 @@ def doctor(context: click.Context, /, as_json: bool, offline: bool, **given: obj
         words = flags.as_words(context, given)
         served = clients.server(settings, words)
         line = clients.claude_line("kubescript", served)
-        shown = clients.without_passwords(line)
+        # Without `http.url`, no client has an address by which such a server answers.
+        is_named = settings.is_local or settings.http.url or settings.transport != "http"
+        shown = clients.without_passwords(line) if is_named else ""
         source = context.find_root().obj
         report = examination.examine(settings, source, offline=offline, connect=shown)
     text = report.as_json() if as_json else report.as_text()

@@ -30,7 +30,7 @@ def examine(settings: config.Settings, *, offline: bool) -> Iterator[findings.Fi
     except errors.ConfigError as error:
         yield findings.Finding("FAILED", "http", error.explained)
     for danger in exposure.find(settings):
-        yield findings.Finding("WARNING", "http", danger.text)
+        yield findings.Finding("FAILED" if danger.refuses else "WARNING", "http", danger.text)
     if settings.transport != "http":
         return
     for part in _list_parts(settings, offline=offline):
@@ -98,7 +98,10 @@ def _find_file(settings: config.Settings, name: str) -> Path | None:
 
 def _examine_tokens(path: Path) -> Iterator[findings.Finding]:
     users = tokens_file.read_users(path)
-    yield findings.Finding("ok" if users else "WARNING", "callers", f"{path} has {len(users)} tokens")
+    count = "1 token" if len(users) == 1 else f"{len(users)} tokens"
+    yield findings.Finding("ok" if users else "WARNING", "callers", f"{path} has {count}")
+    if exposed := tokens_file.find_exposure(path):
+        yield findings.Finding("WARNING", "callers", exposed)
     by_subject = collections.defaultdict(set)
     for each in users:
         by_subject[each.subject].add(each.name)

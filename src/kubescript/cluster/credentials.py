@@ -98,11 +98,17 @@ def load(
 def _unloadable(error: Exception, context: kubeconfig.Context | None) -> errors.ClusterError:
     """Returns the error for credentials that the client cannot load; it quotes none of the client's own text."""
     whose = context.name if context else "the pod"
+    why = type(error).__name__
+    # The entry is named, but not its value: it may be a token, given by mistake in place of a file.
+    if context and isinstance(error, OSError):  # the client opens no other file
+        why = f"tokenFile: {error.strerror}"
+    elif str(error).startswith("File does not exist: "):
+        why = "certificate-authority, client-certificate or client-key: No such file or directory"
     remedy = "check that user, keys and the files they name exist: `kubectl config view`, `kubectl version`"
     if context is None:
         remedy = f"look at {_SERVICE_ACCOUNT} in the pod: automountServiceAccountToken: true mounts token and ca.crt"
     return errors.ClusterError(
-        f"the credentials of {whose} cannot be loaded ({type(error).__name__})", code="cluster.config", remedy=remedy
+        f"the credentials of {whose} cannot be loaded ({why})", code="cluster.config", remedy=remedy
     )
 
 

@@ -180,9 +180,10 @@ _FOREIGN_TOOLSETS: Final = frozenset({"config", "core", "kcp", "kiali", "kubevir
 def check(settings: config.Settings) -> None:
     """Checks that every toolset in the settings exists, and that its requirements are met. Raises ConfigError."""
     in_tables = itertools.chain.from_iterable(table.toolsets or () for table in settings.access)
-    for name in (*settings.toolsets, *in_tables):
-        if name not in TOOLSETS:
-            _check_installed(name)
+    for where, names in (("", settings.toolsets), (" in [[access]]", in_tables)):
+        for name in names:
+            if name not in TOOLSETS:
+                _check_installed(name, where)
     for name in settings.toolsets:
         if name == "openstack":
             from kubescript.commands import openstack_runner
@@ -190,7 +191,7 @@ def check(settings: config.Settings) -> None:
             openstack_runner.check()
 
 
-def _check_installed(name: str) -> None:
+def _check_installed(name: str, where: str) -> None:
     """Checks that a toolset that is not built in is installed, without loading it. Raises ConfigError."""
     if installed.find(name) is not None:
         return
@@ -201,7 +202,7 @@ def _check_installed(name: str) -> None:
             "or code for one tool that runs scripts"
         )
     there = ", ".join((*TOOLSETS, *installed.names()))
-    raise errors.ConfigError(f"unknown toolset `{name}`; there is: {there}", remedy=remedy)
+    raise errors.ConfigError(f"unknown toolset `{name}`{where}; there is: {there}", remedy=remedy)
 
 
 def _list_names(settings: config.Settings, route: str) -> tuple[str, ...]:

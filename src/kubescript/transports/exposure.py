@@ -23,6 +23,8 @@ class Danger(NamedTuple):
     """The name of the log line."""
     text: str
     """The danger, and the remedy."""
+    refuses: bool = False
+    """Whether the server refuses callers for it."""
 
 
 def check(settings: config.Settings) -> None:
@@ -45,6 +47,12 @@ def find(settings: config.Settings) -> Iterator[Danger]:
         yield _name_strangers(settings)
     if _is_clear_text(settings):
         yield _name_clear_text(settings)
+    if not settings.is_local and settings.http.url is None and not settings.http.hosts:
+        yield Danger(
+            "http.names",
+            f"clients on other machines get 421: the server at {settings.host} answers to loopback addresses only: set "
+            "http.url or http.hosts",
+        )
     yield from _find_everybody(settings)
     yield from _find_unknown_contexts(settings)
 
@@ -114,7 +122,9 @@ def _find_everybody(settings: config.Settings) -> Iterator[Danger]:
 def _find_unknown_contexts(settings: config.Settings) -> Iterator[Danger]:
     """Yields the tables that name contexts which the server does not have."""
     known = settings.contexts.keys()
-    shown = ", ".join(known) or "none"
+    why = f"which is none of the setting `contexts` ({', '.join(known)})"
+    if not known:  # the server's one cluster has no name in tables
+        why = "but `contexts` is not set: set it to the contexts that the server offers"
     tables = [("[[access]]", table.contexts) for table in settings.access]
     tables += [("[[approvers]]", table.contexts) for table in settings.approvers]
     for title, names in tables:
@@ -122,8 +132,8 @@ def _find_unknown_contexts(settings: config.Settings) -> Iterator[Danger]:
             if name not in known:
                 yield Danger(
                     "auth.contexts",
-                    f"a table {title} names context {name!r}, which is none of the setting `contexts` ({shown}), so "
-                    "it gives nothing there",
+                    f"a table {title} names context {name!r}, {why}; the table gives nothing there",
+                    refuses=known.isdisjoint(names or ()),
                 )
 
 

@@ -24,7 +24,10 @@ _LOOPBACK: Final = r"127\.0\.0\.1|localhost|\[::1\]"
 _PORT: Final = "(?::[0-9]{1,5})?"
 _ADDRESS: Final = re.compile(rb"(?:[0-9.]+|\[[0-9a-f:.]+\])(?::[0-9]{1,5})?", re.IGNORECASE)
 _LOOPBACK_ONLY: Final = config.Http()
-_wrong_host: Final = PlainTextResponse("Invalid Host header: the server does not answer to that name", 421)
+_wrong_host: Final = PlainTextResponse(
+    "Invalid Host header: the server does not answer to that name; its operator can add it to http.url or http.hosts",
+    421,
+)
 _wrong_origin: Final = PlainTextResponse(
     "Invalid Origin header: the server answers to no web page of another site", 403
 )

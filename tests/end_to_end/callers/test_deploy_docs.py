@@ -215,7 +215,7 @@ def test_a_table_without_a_context_of_the_server_refuses_its_callers_in_words(tm
             for name in ("ann", "bob")
         ]
     refused, answered = answers
-    said = "the [[access]] table for user ann names no context of this server (prd); its operator can correct it"
+    said = "the [[access]] table for user ann names no context of this server (prd); its operator has to set `contexts`"
     assert (refused.status_code, refused.json()["error"]) == (403, {"code": -32600, "message": said})
     assert answered.json()["result"]["content"][0]["text"] == "1"
 

@@ -14,6 +14,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
+from kubescript.cli import demo
 from kubescript_safety.controlplane import pki
 from tests.kit import clients, commands
 from tests.kit.controlplane.server import ControlPlane
@@ -61,6 +62,7 @@ def team(tmp_path: Path) -> Path:
     authority.serving(["tools.example.com"], ["10.0.0.7"]).write(tmp_path, "tls")
     (tmp_path / "ca.crt").write_bytes(authority.certificate)
     (tmp_path / "tokens.csv").write_text(f"{secrets.token_hex(16)},ann,u-1,platform\n")
+    (tmp_path / "tokens.csv").chmod(0o600)
     (tmp_path / "secret").write_text("s3cret")
     (tmp_path / "webhook").write_text("https://chat.example.com/hook")
     return tmp_path
@@ -120,17 +122,35 @@ def test_a_file_of_tokens_is_read_as_the_server_reads_it(team: Path) -> None:
     tokens.write_text(f"{whole}sha256:{hashlib.sha256(b'x').hexdigest()},bob,u-1\n")
     code, report = doctor(team, SERVER, "--offline")
     (warning,) = found(report, "WARNING")
+    assert "tokens.csv has 2 tokens" in found(report, "ok")
     assert code == 0 and warning.startswith("ann, bob have the uid u-1, so they are one person")
+
+
+def test_tokens_that_others_may_read_are_warned_of(team: Path) -> None:
+    """As the server's start does; the exit code stays 0."""
+    (team / "tokens.csv").chmod(0o644)
+    code, report = doctor(team, SERVER, "--offline")
+    said = "everybody on this machine can read tokens.csv: chmod 600 tokens.csv"
+    assert code == 0 and said in found(report, "WARNING") and "tokens.csv has 1 token" in found(report, "ok")
+
+
+def test_a_table_that_gives_no_context_is_wrong(team: Path) -> None:
+    """Its callers would all be refused; one that gives another context is warned of."""
+    table = '[[access]]\ncontexts = ["prd"]\n'
+    code, report = doctor(team, SERVER + table, "--offline")
+    (said,) = found(report, "FAILED")
+    assert code == 1 and "names context 'prd', but `contexts` is not set: set it" in said
+    snapshots = f'[contexts.dev]\nsnapshot = "{demo.SNAPSHOT}"\n'
+    both = table.replace('"prd"', '"prd", "dev"')
+    code, report = doctor(team, SERVER + both + snapshots, "--offline")
+    (said,) = found(report, "WARNING")
+    assert code == 0 and "names context 'prd', which is none of the setting `contexts` (dev)" in said
 
 
 DANGERS = {
     "clear text": ("https://", "http://", "CLEAR TEXT"),
     "no port": ('host = "0.0.0.0"\nport = 8443\n', "", "[http], [auth] count for nothing, since the server uses stdio"),
-    "a context that is not there": (
-        "[auth]",
-        '[[access]]\ncontexts = ["prd"]\n[auth]',
-        "names context 'prd', which is none of the setting `contexts` (none)",
-    ),
+    "no name": ('url = "https://tools.example.com:8443/mcp"\n', "", "get 421"),
 }
 
 
@@ -140,8 +160,26 @@ def test_what_an_operator_may_want_is_a_warning(case: str, team: Path) -> None:
     before, after, said = DANGERS[case]
     assert found(doctor(team, SERVER, "--offline")[1], "WARNING") == []
     code, report = doctor(team, SERVER.replace(before, after), "--offline")
-    (warning,) = found(report, "WARNING")
-    assert code == 0 and said in warning
+    assert code == 0 and any(said in warning for warning in found(report, "WARNING"))
+
+
+@pytest.mark.parametrize(
+    ("entry", "said"), [("tokenFile", "(tokenFile: No such file"), ("client-certificate", "client-certificate or")]
+)
+def test_an_entry_whose_file_is_missing_is_named_without_its_value(entry: str, said: str, team: Path) -> None:
+    """Somebody may have given a token in place of a file."""
+    (team / "config").write_text(
+        json.dumps(
+            {
+                "clusters": [{"name": "c", "cluster": {"server": "https://127.0.0.1:1"}}],
+                "users": [{"name": "u", "user": {entry: "s3cretvalue"}}],
+                "contexts": [{"name": "team", "context": {"cluster": "c", "user": "u"}}],
+            }
+        )
+    )
+    code, report = doctor(team, SERVER, "--kubeconfig", "config", "--context", "team")
+    problem = report["contexts"][0]["answer"]["problem"]
+    assert code == 1 and said in problem and "s3cret" not in problem and report["connect"] == ""
 
 
 def test_settings_with_which_no_server_starts_are_wrong(team: Path) -> None:
@@ -160,7 +198,7 @@ def test_a_table_for_a_toolset_that_does_not_exist_ends_the_start(team: Path) ->
     (team / "server.toml").write_text(SERVER + table % "cod")
     for command in ("doctor", "serve"):
         done = commands.run(command, "--config", "server.toml", folder=team, environment=commands.BARE)
-        assert done.returncode == 1 and "unknown toolset `cod`; there is: code" in done.stderr
+        assert done.returncode == 1 and "unknown toolset `cod` in [[access]]; there is: code" in done.stderr
     assert doctor(team, SERVER + table % "kubectl", "--offline")[0] == 0
 
 

@@ -58,7 +58,7 @@ NOT_RUN: Final[Mapping[str, str]] = {
     "python -m benchmarks": "takes minutes; its names are checked here",
     "python -m kubescript_masking": "its input is the reader's",
     "python -m kubescript_sandbox": "its input is the reader's",
-    "python3 -c": "reads the signature that test_signature.py makes; openssl verified it by hand",
+    "python3 -c": "test_signature.py, for openssl",
     "python3 -m venv": "test_installs.py",
     "sha256sum": "test_signature.py checks a release with it; deploy.md's hash of a token is made by test_deploy_docs.py",
     "uv": "test_installs.py",

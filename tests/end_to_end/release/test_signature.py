@@ -25,9 +25,9 @@ def downloaded(dist: Path, tmp_path: Path) -> Path:
     return tmp_path
 
 
-def verify(folder: Path) -> subprocess.CompletedProcess[str]:
-    """Runs the commands of the page, one after the other, until one fails."""
-    (block,) = pages.commands("install.md", "Verify")
+def verify(folder: Path, way: int = 0) -> subprocess.CompletedProcess[str]:
+    """Runs the commands of the page, one after the other, until one fails: by cosign, or by openssl as the last way."""
+    block = pages.commands("install.md", "Verify")[way]
     path = f"{tools.program('cosign').parent}:{os.environ['PATH']}"
     command = ["bash", "-e", "-c", block]
     return subprocess.run(command, cwd=folder, env={**os.environ, "PATH": path}, capture_output=True, text=True)
@@ -46,6 +46,13 @@ def test_a_release_verifies_by_the_commands_of_the_page(downloaded: Path) -> Non
     assert done.returncode == 0, done.stderr
     assert "Verified OK" in done.stderr
     assert f"{WHEEL}: OK" in done.stdout
+
+
+def test_openssl_verifies_the_signature_of_a_key(downloaded: Path) -> None:
+    """Without cosign; a changed byte of the checksums fails."""
+    assert "Verified OK" in verify(downloaded, way=-1).stdout
+    change_a_byte(downloaded / "SHA256SUMS")
+    assert verify(downloaded, way=-1).returncode != 0
 
 
 @pytest.mark.parametrize("name", [WHEEL, "SHA256SUMS", "SHA256SUMS.sigstore.json", "cosign.pub"])

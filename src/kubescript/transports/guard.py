@@ -7,7 +7,9 @@ that begins like an allowed one (`127.0.0.1:x@evil.example`), and reads only the
 
 from __future__ import annotations
 
+import logging
 import re
+import time
 import urllib.parse
 from collections.abc import Iterable
 from typing import Final
@@ -19,6 +21,13 @@ from kubescript import config
 from kubescript.transports import endpoints
 
 __all__ = ["Guard"]
+
+log = logging.getLogger(__name__)
+
+_LOG_S: Final = 60.0
+"""Seconds between two log lines about a wrong Host, since anybody may send such requests without end."""
+_MAX_HOST: Final = 253
+"""How many characters of a wrong Host the log shows: those of the longest DNS name."""
 
 _LOOPBACK: Final = r"127\.0\.0\.1|localhost|\[::1\]"
 _PORT: Final = "(?::[0-9]{1,5})?"
@@ -46,6 +55,7 @@ class Guard:
     ) -> None:
         """`scheme` is the one by which this machine reaches the server."""
         self._app = app
+        self._logged = -_LOG_S
         self._anywhere = anywhere
         hosts = list(settings.hosts)
         origins = list(settings.origins)
@@ -65,10 +75,24 @@ class Guard:
             origins = [value for name, value in headers if name == b"origin"]
             # Two Host headers are refused: two readers might each choose a different one.
             if len(hosts) != 1 or not self._is_own(hosts[0], scope["path"]):
+                self._log_wrong_host(hosts)
                 app = _wrong_host
             elif not all(map(self._origin.fullmatch, origins)):
                 app = _wrong_origin
         await app(scope, receive, send)
+
+    def _log_wrong_host(self, hosts: list[bytes]) -> None:
+        """Logs a refused request, at most once a minute."""
+        now = time.monotonic()
+        if now - self._logged < _LOG_S:
+            return
+        self._logged = now
+        named = b", ".join(hosts)[:_MAX_HOST].decode("latin-1")
+        log.warning(
+            "a request for the host %r is refused: add it to http.url or http.hosts if clients should use it",
+            named,
+            extra={"event": "http.wrong_host", "status": 421},
+        )
 
     def _is_own(self, host: bytes, path: str) -> bool:
         """Says whether a request may name this host."""

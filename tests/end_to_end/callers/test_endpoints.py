@@ -235,6 +235,17 @@ def test_the_lines_of_one_connection_have_one_session_id(served: int, log: Path)
     assert len(ids) == 2 and len(set(ids)) == 1 and re.fullmatch("[0-9a-f]{16}", ids[0]), ids
 
 
+def test_a_flood_of_wrong_hosts_is_one_line(served: int, log: Path) -> None:
+    """The line names the host and the settings to which an operator can add it. The next request is answered."""
+    before = log.read_text().count('"http.wrong_host"')  # another test may have sent such a request just now
+    for _ in range(3):
+        assert posted(served, "/mcp", LIST, more=[("Host", "evil.example")]).status_code == 421
+    assert posted(served, "/mcp", LIST).status_code == 200
+    logs.drain()
+    lines = [line for line in log.read_text().splitlines() if '"http.wrong_host"' in line]
+    assert len(lines) <= before + 1 and "evil.example" in lines[0] and "http.hosts" in lines[0]
+
+
 BROKEN: Final = (b"a\r\nX: b", b"a\nb", b"a\x00b", b"\x7f", b" a", b"a ", b"\xc3\xa4")
 
 

@@ -63,6 +63,7 @@ _NEEDED: Final[dict[str, tuple[Make, ...]]] = {
     "test_proxy": (npm.modules,),
     "test_publish": (functools.partial(tools.program, "crane"), helm.program),
     "test_workflows": (functools.partial(tools.program, "actionlint"),),
+    "test_released_image": (_PODMAN,),
     "test_report": (browser.programs,),
 }
 """Fixture or file of tests ▶ what makes its programs, first what others wait for."""

@@ -7,6 +7,7 @@ import collections
 import contextlib
 import functools
 import operator
+import urllib.parse
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -133,15 +134,24 @@ def _examine_provider(settings: config.Settings, *, offline: bool) -> Iterator[f
 
 def _ask_introspection(source: provider.Provider, url: str) -> findings.Finding:
     """Asks about a made-up token. Raises AuthError when there is no answer, or our secret is refused."""
+    place = _without_secrets(url)
     try:
         source.introspect(_PROBE)
     except errors.AuthError as error:
         if error.code == "auth.unavailable":
             raise
-        return findings.Finding("ok", "callers", f"{url} answers")
+        return findings.Finding("ok", "callers", f"{place} answers")
     return findings.Finding(
-        "FAILED", "callers", f"{url} says of a made-up token that it is active: it would let everybody in"
+        "FAILED", "callers", f"{place} says of a made-up token that it is active: it would let everybody in"
     )
+
+
+def _without_secrets(url: str) -> str:
+    """Returns the scheme, host, port and path of a URL. Its user part and its query may hold a password, and the report
+    of `doctor` goes into bug reports."""
+    parts = urllib.parse.urlsplit(url)
+    _, _, place = parts.netloc.rpartition("@")
+    return f"{parts.scheme}://{place}{parts.path}"
 
 
 def _examine_notices(settings: config.Notify) -> Iterator[findings.Finding]:

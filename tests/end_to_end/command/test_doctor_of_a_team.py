@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import datetime
 import hashlib
+import http.server
 import json
 import secrets
+import ssl
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -98,12 +101,73 @@ def test_a_certificate_is_checked_as_clients_check_it(team: Path) -> None:
         assert code == (mark == "FAILED") and any(said in text for text in found(report, mark)), report["serving"]
 
 
-def certify(folder: Path, days: int) -> None:
+@pytest.mark.parametrize("case", ["chain", "wildcard", "usage"])
+def test_what_clients_refuse_in_a_certificate_is_wrong(case: str, team: Path) -> None:
+    """An intermediate that has expired, a wildcard before a single label, and a certificate for callers."""
+    settings = SERVER + TLS
+    said = {"chain": "expired on", "wildcard": "is not for tools.corp", "usage": "lacks serverAuth"}[case]
+    certify(team, 90)
+    assert doctor(team, settings, "--offline")[0] == 0
+    if case == "chain":
+        certify(team, -1)
+        expired = (team / "tls.crt").read_bytes()
+        certify(team, 90)
+        (team / "tls.crt").write_bytes((team / "tls.crt").read_bytes() + expired)
+    elif case == "wildcard":
+        certify(team, 90, "*.corp")
+        settings = settings.replace("tools.example.com", "tools.corp")
+    else:
+        pki.Authority().client("ann").write(team, "tls")
+    code, report = doctor(team, settings, "--offline")
+    assert code == 1 and any(said in text for text in found(report, "FAILED")), report["serving"]
+
+
+@pytest.mark.parametrize("case", ["trusted", "name", "authority"])
+def test_a_certificate_that_only_openssl_reads_is_no_mistake(case: str, team: Path) -> None:
+    """The server starts with it, so it is warned of: the label of a trusted certificate, and a name that is not ASCII."""
+    path = team / ("ca.crt" if case == "authority" else "tls.crt")
+    if case == "name":
+        der = x509.load_pem_x509_certificate(path.read_bytes()).public_bytes(serialization.Encoding.DER)
+        path.write_text(ssl.DER_cert_to_PEM_cert(der.replace(b"\x82\x11tools", b"\x82\x11t\xf6ols")))
+    else:
+        path.write_bytes(path.read_bytes().replace(b"CERTIFICATE", b"TRUSTED CERTIFICATE"))
+    code, report = doctor(team, SERVER + TLS, "--offline")
+    said = f"the server loads {path.name}, but not all of its names and dates can be read here"
+    assert code == 0 and said in found(report, "WARNING"), report["serving"]
+
+
+class _Inactive(http.server.BaseHTTPRequestHandler):
+    """Says of each token that it is not active."""
+
+    def do_POST(self) -> None:
+        self.rfile.read(int(self.headers["Content-Length"]))
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        self.end_headers()
+        self.wfile.write(b'{"active": false}')
+
+    def log_message(self, *_: object) -> None:
+        """Prints nothing."""
+
+
+def test_the_address_of_a_provider_is_shown_without_passwords(team: Path) -> None:
+    """The report goes into bug reports: of the address it has scheme, host, port and path."""
+    with http.server.HTTPServer(("127.0.0.1", 0), _Inactive) as provider:
+        threading.Thread(target=provider.serve_forever, daemon=True).start()
+        place = f"127.0.0.1:{provider.server_port}/x"
+        address = f"http://u:hunter2@{place}?key=hunter3"
+        _, report = doctor(team, SERVER + INTROSPECTION.replace("https://127.0.0.1:1/x", address))
+        provider.shutdown()
+    assert f"http://{place} answers" in found(report, "ok"), report["serving"]
+    assert "hunter" not in json.dumps(report)
+
+
+def certify(folder: Path, days: int, host: str = "*.example.com") -> None:
     """Writes a certificate that ends in so many days, and its key."""
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([])
     now = datetime.datetime.now(datetime.UTC)
-    names = x509.SubjectAlternativeName([x509.DNSName("*.example.com")])
+    names = x509.SubjectAlternativeName([x509.DNSName(host)])
     builder = x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number())
     builder = builder.not_valid_before(now - datetime.timedelta(days=10))
     builder = builder.not_valid_after(now + datetime.timedelta(days=days)).add_extension(names, critical=True)

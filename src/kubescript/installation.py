@@ -15,7 +15,7 @@ import sys
 from pathlib import Path
 from typing import Final
 
-__all__ = ["adding", "adding_extra", "image"]
+__all__ = ["adding", "adding_extra", "image", "uvx"]
 
 _CLOSED: Final = (
     "nothing can be added to a container image or a .pex file: install the wheel by pipx, uv or in a venv, as "
@@ -26,6 +26,14 @@ _CLOSED: Final = (
 def image() -> str:
     """Returns the name of the container image that this runs in, which the image itself has set; else nothing."""
     return os.environ.get("IMAGE_OF_KUBESCRIPT", "")
+
+
+def uvx(*options: str) -> tuple[str, ...]:
+    """Returns the words with which uvx starts this kubescript, if uvx has started it; else nothing. The environment
+    that it runs in is in uv's cache, which may be emptied at any time."""
+    if not (Path(sys.prefix).parent.parent / "CACHEDIR.TAG").exists():
+        return ()
+    return ("uvx", *options, "--from", _source(), "kubescript")
 
 
 def adding_extra(extra: str) -> str:
@@ -41,9 +49,10 @@ def adding(*requirements: str) -> str:
     packages = shlex.join(requirements)
     if (prefix / "pipx_metadata.json").exists():
         return f"pipx inject {shlex.quote(prefix.name)} {packages}"
-    if (prefix.parent.parent / "CACHEDIR.TAG").exists():  # uvx makes its environments in uv's cache
-        options = " ".join(f"--with {shlex.quote(requirement)}" for requirement in requirements)
-        return f"uvx {options} --from {shlex.quote(_source())} kubescript"
+    options = [word for requirement in requirements for word in ("--with", requirement)]
+    words = uvx(*options)
+    if words:
+        return shlex.join(words)
     if importlib.util.find_spec("pip") is not None:
         return f"{shlex.quote(sys.executable)} -m pip install {packages}"
     if sys.prefix != sys.base_prefix:  # uv makes venvs without pip

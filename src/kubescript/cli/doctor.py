@@ -16,6 +16,7 @@ from kubescript.cluster import kubeconfig
 from kubescript.commands import examination
 from kubescript.policy import permissions
 from kubescript.runbooks import examination as runbooks
+from kubescript.telemetry import otlp
 from kubescript.toolsets import builtin
 from kubescript_sandbox.host import executor, spawner
 from kubescript_sandbox.wire import protocol
@@ -28,7 +29,7 @@ _AT_ONCE: Final = 8
 
 def _masker_layers(settings: config.Settings) -> tuple[protocol.Layer, ...]:
     """Returns the layers of a masking process. Raises ConfigError, RedactionError."""
-    engine = redaction.Engine(settings.redaction)
+    engine = redaction.Engine(settings.redaction, expressions=write_settings.expressions(settings))
     try:
         return engine.prepare() if engine.enabled else ()
     finally:
@@ -44,6 +45,7 @@ def examine(
     settings that no server accepts.
     """
     builtin.check(settings)
+    otlp.check(settings.telemetry)
     memory = settings.limits.memory_mib * config.MIB
     runner = executor.Executor(source, programs.SCRIPTS, memory_bytes=memory, cpu_seconds=60, spares=0, strict=False)
     return diagnosis.Report(

@@ -44,6 +44,9 @@ def command() -> tuple[str, ...]:
     image = installation.image()
     if image:
         return (*_DOCKER, image)
+    words = installation.uvx()
+    if words:
+        return (shutil.which(words[0]) or words[0], *words[1:])
     # Clients do not have the PATH of a shell.
     installed = Path(sys.executable).with_name("kubescript")
     for path in (_on_path(), installed):

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from opentelemetry.sdk import resources
     from opentelemetry.sdk.metrics import export
 
-__all__ = ["Exporter"]
+__all__ = ["Exporter", "check"]
 
 log = logging.getLogger(__name__)
 
@@ -43,8 +43,7 @@ class Exporter:
     ) -> None:
         """`mask` masks the only text in a span that a script may have invented: the name of a namespace."""
         self._namespace: Callable[[str], str] | None = mask if settings.namespaces else None
-        source = evaluation.otlp_source(settings)
-        _check(source)
+        check(settings)
         # Lost batches are logged, but failed attempts are not.
         if not log.isEnabledFor(logging.DEBUG):
             logging.getLogger("opentelemetry").setLevel(logging.ERROR)
@@ -133,8 +132,11 @@ def _quieten(name: str) -> None:
         exporter.addFilter(_OnceAMinute())
 
 
-def _check(source: str) -> None:
-    """Checks that the packages and the protocol that `source` requires are available. Raises ConfigError."""
+def check(settings: config.Telemetry) -> None:
+    """Checks that the packages and the protocol that the endpoint requires are available. Raises ConfigError."""
+    source = evaluation.otlp_source(settings)
+    if not source:
+        return
     for module in _REQUIRED_MODULES:
         if not _is_installed(module):
             raise errors.ConfigError(

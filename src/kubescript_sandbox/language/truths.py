@@ -8,14 +8,20 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Collection, Iterator
+from typing import Final
 
 __all__ = ["find"]
+
+_FUNCTIONS: Final = frozenset({"bool", "any", "all"})
+"""Built-in functions that only test their arguments."""
 
 
 def find(tree: ast.AST) -> dict[int, ast.expr]:
     """Returns the reads of fields and items that are only tested for their truth, by `id`."""
     nodes = list(ast.walk(tree))
-    tests = [test for node in nodes for test in _tests(node)]
+    # Attack: `def any(values)` of a script measures the values, and returns what it has measured.
+    functions = _FUNCTIONS - _bound_names(nodes)
+    tests = [test for node in nodes for test in _tests(node, functions)]
     names = _tested_names(nodes, tests)
     kept = [value for node in nodes for value in _kept(node, names)]
     found: dict[int, ast.expr] = {}
@@ -24,14 +30,26 @@ def find(tree: ast.AST) -> dict[int, ast.expr]:
     return found
 
 
-def _tests(node: ast.AST) -> list[ast.expr]:
+def _bound_names(nodes: Collection[ast.AST]) -> set[object]:
+    """Returns the names that a script may give a meaning of its own, anywhere in it."""
+    reads = (ast.Attribute, ast.Constant, ast.Load)
+    return {
+        value
+        for node in nodes
+        if not isinstance(node, reads) and not isinstance(getattr(node, "ctx", None), ast.Load)
+        for _, value in ast.iter_fields(node)
+        if isinstance(value, str)
+    }
+
+
+def _tests(node: ast.AST, functions: Collection[str]) -> list[ast.expr]:
     match node:
         case ast.If(test=test) | ast.While(test=test) | ast.IfExp(test=test) | ast.Assert(test=test):
             return [test]
         case ast.UnaryOp(op=ast.Not(), operand=operand):
             return [operand]
         case ast.Call(func=ast.Name(id=function), args=[argument], keywords=[]):
-            return _tests_of_call(function, argument)
+            return _tests_of_call(function, argument) if function in functions else []
         case ast.Compare(left=left, ops=[ast.Is() | ast.IsNot()], comparators=[ast.Constant(value=None)]):
             return [left]
         case ast.comprehension(ifs=tests):
@@ -42,7 +60,7 @@ def _tests(node: ast.AST) -> list[ast.expr]:
 def _tests_of_call(function: str, argument: ast.expr) -> list[ast.expr]:
     if function == "bool":
         return [argument]
-    if function in ("any", "all") and isinstance(argument, ast.GeneratorExp | ast.ListComp):
+    if isinstance(argument, ast.GeneratorExp | ast.ListComp):
         return [argument.elt]
     return []
 

@@ -82,7 +82,7 @@ def test_installs_and_leaves_nothing(home: bare_machines.Home, way: str) -> None
     (home.folder / "cases.yaml").write_text(CASE)
     refused = home.run(TRY)
     assert refused.returncode
-    (hint,) = re.findall(r"run `(.*)`", refused.stdout + refused.stderr)
+    (hint,) = re.findall(r"to add it: (.*)", refused.stdout + refused.stderr)
     home.do(hint)
     home.do(TRY)
     home.do("kubescript client cursor --write --kubeconfig-later --kubeconfig ~/.kube/config")

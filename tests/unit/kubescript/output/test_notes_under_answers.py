@@ -55,6 +55,8 @@ TOLD = {
     "a comparison with another part": f"{PODS}[0].metadata == {PODS}[0].spec.containers[0].env[0]",
     "values of a map": f"'hunter2' in {MAPS}[0].data.values()",
     "raw text": "'hunter2' in k8s.coreV1().list_namespaced_pod('shop', _preload_content=False).data.decode()",
+    "a test of the script's own": f"def bool(v):\n    return len(v)\nbool({PODS}[0].spec.containers[0].env[0].value)",
+    "a test by another function": f"any = max\nany(len(e.value) or e.value for e in {PODS}[0].spec.containers[0].env)",
     "a walk": (
         "def walk(o):\n    return sum(map(walk, o.values() if isinstance(o, dict) else o)) if isinstance(o, (dict, list)) "
         f"else o == 'hunter2'\nwalk({PODS}.items[0])"

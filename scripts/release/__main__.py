@@ -27,6 +27,7 @@ from scripts.release import (
     publication,
     shell,
     signature,
+    sources,
     wheels,
 )
 
@@ -56,10 +57,11 @@ PARTS: Final[dict[str, Part]] = {
 
 
 def main(dist: Path, *names: str) -> None:
-    """Makes the parts of these names."""
+    """Makes the parts of these names. Ends the program when the sources are not those of the commit."""
     unknown = set(names) - set(PARTS)
     if unknown:
         sys.exit(f"unknown parts: {', '.join(sorted(unknown))}; there are {', '.join(PARTS)}")
+    sources.check()
     dist.mkdir(parents=True, exist_ok=True)
     published = publication.read()
     for name, make in PARTS.items():

@@ -89,3 +89,21 @@ def test_a_version_without_a_text_in_the_changelog_is_not_released(clone: Path, 
     changelog.write_text(changelog.read_text().replace("## Unreleased\n", "## 9.8.7 (2027-01-02)\n\nFaster.\n", 1))
     subprocess.run(command, cwd=clone, env=environment, check=True)
     assert (tmp_path / "notes.md").read_text() == "Faster.\n"
+
+
+def test_a_release_is_not_made_of_files_that_its_commit_does_not_have(clone: Path, tmp_path: Path) -> None:
+    """A key that lies in a package is named before anything is built; the commit alone is built."""
+    me = ["-c", "user.name=test", "-c", "user.email=test@example.com"]
+    for git in (["init", "--quiet"], ["add", "--all"], [*me, "commit", "--quiet", "--message", "all"]):
+        subprocess.run(["git", *git], cwd=clone, check=True)
+    key = clone / "src" / "kubescript" / "cosign.key"
+    key.touch()
+    environment = {name: value for name, value in os.environ.items() if name != "KUBESCRIPT_DIRTY"}
+    environment |= {"PYTHONPATH": str(paths.ROOT), "PYTHONDONTWRITEBYTECODE": "1"}
+    make = [sys.executable, "-m", "scripts.release", str(tmp_path / "dist"), "changelog"]
+    done = subprocess.run(make, cwd=clone, env=environment, capture_output=True, text=True)
+    assert done.returncode == 1
+    assert "?? src/kubescript/cosign.key" in done.stderr
+    assert not (tmp_path / "dist").exists()
+    key.unlink()
+    subprocess.run(make, cwd=clone, env=environment, check=True)

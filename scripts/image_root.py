@@ -72,7 +72,7 @@ FILES: Final = {
     "etc/passwd": f"root:x:0:0:root:/:/nonexistent\nkubescript:x:{USER}:{USER}::/{HOME}:/nonexistent\n",
     "etc/group": f"root:x:0:\nkubescript:x:{USER}:\n",
     "etc/nsswitch.conf": "passwd: files\ngroup: files\nhosts: files dns\n",
-    "usr/bin/kubescript": "#!/usr/bin/python3\nfrom kubescript.cli import main\n\nmain.main()\n",
+    "usr/bin/kubescript": "#!/usr/bin/python3 -I\nfrom kubescript.cli import main\n\nmain.main()\n",
 }
 COMPILE_RULES: Final = """
 import pathlib, platform, sys

@@ -32,15 +32,13 @@ Plans that wait for a decision, and what they were made of.
 
 
 def make(published: publication.Publication, dist: Path) -> None:
-    """Writes completions/SHELL and man/kubescript.1."""
+    """Writes completions/SHELL and kubescript.1."""
     scripts = dist / "completions"
     scripts.mkdir(exist_ok=True)
     for shell in _SHELLS:
         printed = CliRunner().invoke(main.cli, ["completion", shell], catch_exceptions=False)
         (scripts / shell).write_text(printed.output, encoding="utf-8")
-    page = dist / "man" / "kubescript.1"
-    page.parent.mkdir(exist_ok=True)
-    page.write_text("".join(_page(published)), encoding="utf-8")
+    (dist / "kubescript.1").write_text("".join(_page(published)), encoding="utf-8")
 
 
 def _page(published: publication.Publication) -> Iterator[str]:

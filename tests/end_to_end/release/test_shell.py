@@ -29,7 +29,7 @@ def commands(group: click.Group, parent: str = "") -> set[str]:
 
 def test_the_man_page_has_every_command_and_flag(dist: Path) -> None:
     """`man kubescript` tells all that `--help` of each command tells."""
-    page = (dist / "man" / "kubescript.1").read_text().replace("\\-", "-")
+    page = (dist / "kubescript.1").read_text().replace("\\-", "-")
     assert f'"kubescript {kubescript.__version__}"' in page
     sections = set(re.findall(r"^\.SS ([a-z -]+?)(?: [\[A-Z{].*)?$", page, re.MULTILINE))
     assert sections == commands(main.cli)

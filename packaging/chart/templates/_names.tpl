@@ -1,5 +1,7 @@
+{{- /* The name of a Service is a label of DNS: at most 63 characters, and no dot. */}}
 {{- define "kubescript.name" -}}
-{{- if contains .Chart.Name .Release.Name }}{{ .Release.Name }}{{ else }}{{ .Release.Name }}-{{ .Chart.Name }}{{ end }}
+{{- $name := contains .Chart.Name .Release.Name | ternary .Release.Name (printf "%s-%s" .Release.Name .Chart.Name) -}}
+{{- $name | replace "." "-" | trunc 63 | trimSuffix "-" }}
 {{- end }}
 
 {{- define "kubescript.serviceAccount" -}}
@@ -14,7 +16,7 @@
 
 {{- define "kubescript.selector" -}}
 app.kubernetes.io/name: kubescript
-app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/instance: {{ .Release.Name | quote }}
 {{- end }}
 
 {{- define "kubescript.labels" -}}
@@ -24,7 +26,7 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{- end }}
 
 {{- define "kubescript.metadata" -}}
-name: {{ include "kubescript.name" . }}
-namespace: {{ .Release.Namespace }}
+name: {{ include "kubescript.name" . | quote }}
+namespace: {{ .Release.Namespace | quote }}
 labels: {{- include "kubescript.labels" . | nindent 2 }}
 {{- end }}

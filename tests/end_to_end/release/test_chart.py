@@ -30,9 +30,9 @@ def archive(dist: Path) -> Path:
     return chart.file(publication.read(), dist)
 
 
-def rendered(archive: Path, home: Path, namespace: str, *flags: str) -> str:
-    """The manifests of a release `kubescript`."""
-    words = ("template", "kubescript", str(archive), "--namespace", namespace, "--kube-version", "1.30.0", *flags)
+def rendered(archive: Path, home: Path, namespace: str, *flags: str, release: str = "kubescript") -> str:
+    """The manifests of a release."""
+    words = ("template", release, str(archive), "--namespace", namespace, "--kube-version", "1.30.0", *flags)
     return helm.run(home / "none", home, *words)
 
 
@@ -82,18 +82,37 @@ def test_the_chart_makes_the_example(archive: Path, tmp_path: Path) -> None:
     assert container["image"] == f"{published.image}:{published.version}"
 
 
-@pytest.mark.parametrize("values", ["", _OTHER], ids=["default", "other"])
-def test_an_api_server_takes_what_it_makes(
-    archive: Path, tmp_path: Path, scratch: ControlPlane, namespace: str, values: str
-) -> None:
-    """No field is unknown or wrong, and a person may choose another account, no role, no tokens, and an image by digest."""
-    text = rendered(archive, tmp_path, namespace, *(["--set", values] if values else []))
+def check_accepted(scratch: ControlPlane, text: str) -> None:
+    """Fails if the API server refuses an object, or does not know a field."""
     command = [str(kubectl.program()), "--kubeconfig", str(scratch.kubeconfig), "create", "--validate=strict"]
     command += ["--dry-run=server", "--output=name", "--filename=-"]
     done = subprocess.run(command, input=text, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    if not values:
-        return
+
+
+@pytest.mark.parametrize("release", ["kubescript", "my.app", "a" * 53])
+def test_an_api_server_takes_what_it_makes(
+    archive: Path, tmp_path: Path, scratch: ControlPlane, namespace: str, release: str
+) -> None:
+    """No field is unknown or wrong, also for names of releases that Helm takes and a Service does not."""
+    text = rendered(archive, tmp_path, namespace, release=release)
+    check_accepted(scratch, text)
+
+
+def test_names_that_look_like_numbers_stay_names(
+    archive: Path, tmp_path: Path, scratch: ControlPlane, namespace: str
+) -> None:
+    """Those of the role, the account and the secret."""
+    values = "rbac.clusterRole=123,serviceAccount.name=456,secret=789"
+    text = rendered(archive, tmp_path, namespace, "--set-string", values)
+    check_accepted(scratch, text)
+    assert by_kind(text)["ClusterRoleBinding"]["roleRef"]["name"] == "123"
+
+
+def test_a_person_may_choose(archive: Path, tmp_path: Path, scratch: ControlPlane, namespace: str) -> None:
+    """Another account, no role, no tokens, and an image by digest."""
+    text = rendered(archive, tmp_path, namespace, "--set", _OTHER)
+    check_accepted(scratch, text)
     objects = by_kind(text)
     assert {"ServiceAccount", "ClusterRoleBinding"}.isdisjoint(objects)
     spec = objects["Deployment"]["spec"]["template"]["spec"]
@@ -102,11 +121,20 @@ def test_an_api_server_takes_what_it_makes(
     assert settings(objects, tmp_path).auth.tokens_file is None
 
 
-def test_a_value_that_does_not_exist_is_refused(archive: Path, tmp_path: Path) -> None:
-    """A typo in a value stops Helm; the next command without it works."""
+_REFUSED = {
+    "resource.limits.memory=1Gi": "additional properties 'resource' not allowed",
+    "networkPolicy=null": "missing property 'networkPolicy'",
+    "networkPolicy.clients=null": "missing property 'clients'",
+    "networkPolicy.clients.kubescript-clients=null": "minProperties: got 0, want 1",
+}
+
+
+@pytest.mark.parametrize("value", _REFUSED)
+def test_a_value_that_would_do_harm_is_refused(value: str, archive: Path, tmp_path: Path) -> None:
+    """A typo, or a list of clients without one, which would let each namespace in; the next command works."""
     words = ("template", "kubescript", str(archive), "--kube-version", "1.30.0")
-    refused = helm.run(tmp_path / "none", tmp_path, *words, "--set", "resource.limits.memory=1Gi", fails=True)
-    assert "additional properties 'resource' not allowed" in refused
+    refused = helm.run(tmp_path / "none", tmp_path, *words, "--set", value, fails=True)
+    assert _REFUSED[value] in refused
     assert "kind: Deployment" in helm.run(tmp_path / "none", tmp_path, *words)
 
 

@@ -7,28 +7,55 @@ them the log-ins of this user count.
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Final
 
-from scripts.release import image, oci, publication, signature, tools
+from scripts.release import chart, image, oci, publication, signature, tools, verification
 from tests.kit import helm
 
 __all__ = ["main"]
 
+_ABSENT: Final = re.compile(r"MANIFEST_UNKNOWN|NAME_UNKNOWN|\b404 Not Found\b")
+"""How crane says that a registry has no such tag."""
+
 
 def main(dist: Path) -> None:
-    """Pushes what was built, and prints the image with its digest. Builds nothing."""
+    """Pushes what was built and signed, and prints the image with its digest. Builds nothing.
+
+    Ends the program, before anything is pushed, when `dist` is not what was signed, when COSIGN_KEY is not the key, or
+    when the version is there already with another image.
+    """
     published = publication.read()
+    if "image" in published.placeholders:
+        sys.exit(f"{published.image} is an example: set KUBESCRIPT_IMAGE to the image's name in your registry")
     registry, _, path = published.image.partition("/")
+    local = registry.startswith("localhost:")
+    if not local:
+        verification.check_signer(dist)
+    verification.check(published, dist)
     _log_in(registry)
     tag = f"{published.image}:{published.version}"
+    digest = oci.read_index(dist / image.FOLDER)["digest"]
+    _check_absence(tag, digest)
     signature.load_image(dist / image.FOLDER, tag)
-    chart = dist / f"kubescript-{published.version}.tgz"
     # The other two programs know that a registry on this machine speaks plain HTTP.
-    plain = ["--plain-http"] if registry.startswith("localhost:") else []
-    _run(str(helm.program()), "push", *plain, str(chart), f"oci://{registry}/{Path(path).parent}/charts")
-    print(f"{published.image}@{oci.read_index(dist / image.FOLDER)['digest']}")
+    plain = ["--plain-http"] if local else []
+    archive = chart.file(published, dist)
+    _run(str(helm.program()), "push", *plain, str(archive), f"oci://{registry}/{Path(path).parent}/charts")
+    print(f"{published.image}@{digest}")
+
+
+def _check_absence(tag: str, digest: str) -> None:
+    """Ends the program when a registry has another image under a tag, or does not say."""
+    command = [str(tools.program("crane")), "digest", tag]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode == 0 and done.stdout.strip() != digest:
+        sys.exit(f"{tag} is published already, as {done.stdout.strip()}, and is never replaced: raise the version")
+    if done.returncode != 0 and not _ABSENT.search(done.stderr):
+        sys.exit(f"the registry does not say whether {tag} is there: {done.stderr.strip()}")
 
 
 def _log_in(registry: str) -> None:

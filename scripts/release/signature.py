@@ -14,7 +14,18 @@ from typing import Final
 
 from scripts.release import publication, tools
 
-__all__ = ["PUBLIC_KEY", "attest_image", "load_image", "make", "save_image", "sign", "sign_image"]
+__all__ = [
+    "PUBLIC_KEY",
+    "attest_image",
+    "is_own",
+    "load_image",
+    "make",
+    "save_image",
+    "sign",
+    "sign_image",
+    "verify",
+    "verify_image",
+]
 
 PUBLIC_KEY: Final = "cosign.pub"
 _THROW_AWAY: Final = publication.REPOSITORY / "build" / "throw-away-key" / "cosign.key"
@@ -34,9 +45,25 @@ def sign(file: Path, dist: Path) -> None:
     bundle = Path(f"{file}.sigstore.json")
     _cosign("sign-blob", "--yes", *_signer(), "--bundle", str(bundle), str(file))
     bundle.chmod(0o644)  # cosign makes it readable to its user alone
-    if not _is_keyless():
-        public = _cosign("public-key", "--key", str(_key()))
-        (dist / PUBLIC_KEY).write_text(public, encoding="utf-8")
+    if _is_keyless():
+        (dist / PUBLIC_KEY).unlink(missing_ok=True)
+    else:
+        (dist / PUBLIC_KEY).write_text(_public(), encoding="utf-8")
+
+
+def verify(file: Path, published: publication.Publication, dist: Path) -> None:
+    """Raises RuntimeError when the signature beside a file is not of the signer of the release in `dist`."""
+    _cosign("verify-blob", *_verifier(published, dist), "--bundle", f"{file}.sigstore.json", str(file))
+
+
+def verify_image(image: str, published: publication.Publication, dist: Path) -> None:
+    """Raises RuntimeError when no signature of an image, named with its digest, is of the signer of the release."""
+    _cosign("verify", *_verifier(published, dist), image)
+
+
+def is_own(dist: Path) -> bool:
+    """Whether cosign.pub is the public half of COSIGN_KEY."""
+    return bool(os.environ.get("COSIGN_KEY")) and (dist / PUBLIC_KEY).read_text(encoding="utf-8") == _public()
 
 
 def sign_image(image: str) -> None:
@@ -67,6 +94,21 @@ def _signer() -> list[str]:
     without_log.parent.mkdir(parents=True, exist_ok=True)
     without_log.write_text(_NO_LOG, encoding="utf-8")
     return ["--signing-config", str(without_log), "--key", str(_key())]
+
+
+def _verifier(published: publication.Publication, dist: Path) -> list[str]:
+    """The options that say who has to have signed: cosign.pub, and without it the workflow of the version's tag."""
+    key = dist / PUBLIC_KEY
+    if key.exists():
+        return ["--key", str(key), "--insecure-ignore-tlog"]
+    identity = f"{published.repository}/.github/workflows/release.yml@refs/tags/v{published.version}"
+    # The identity is a URL of the code host, and the log takes such a one from the host's own issuer alone.
+    return ["--certificate-identity", identity, "--certificate-oidc-issuer-regexp", "https://.*"]
+
+
+def _public() -> str:
+    """The public half of the key that signs."""
+    return _cosign("public-key", "--key", str(_key()))
 
 
 def _is_keyless() -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import sys
@@ -25,7 +26,9 @@ def built(run_folder: Path) -> list[Path]:
     with build.lock(run_folder / "distributions.lock"):
         if not folder.exists():
             command = [sys.executable, "-m", "scripts.release", str(folder), "changelog", "wheels"]
-            subprocess.run(command, cwd=paths.ROOT, check=True, stdout=subprocess.DEVNULL)
+            # A change is tested before it is committed.
+            environment = {**os.environ, "KUBESCRIPT_DIRTY": "1"}
+            subprocess.run(command, cwd=paths.ROOT, env=environment, check=True, stdout=subprocess.DEVNULL)
     return sorted(folder.glob("*.whl"))
 
 

@@ -81,7 +81,7 @@ def test_a_version_without_a_text_in_the_changelog_is_not_released(clone: Path, 
     main = clone / "src" / "kubescript" / "__init__.py"
     main.write_text(main.read_text().replace(f'"{VERSION}"', '"9.8.7"'))
     command = [sys.executable, "-m", "scripts.release", str(tmp_path), "changelog"]
-    environment = {**os.environ, "PYTHONPATH": f"{clone / 'src'}:{clone}:{paths.ROOT}"}
+    environment = {**os.environ, "PYTHONPATH": f"{clone / 'src'}:{clone}:{paths.ROOT}", "KUBESCRIPT_DIRTY": "1"}
     refused = subprocess.run(command, cwd=clone, env=environment, capture_output=True, text=True)
     assert refused.returncode == 1
     assert "CHANGELOG.md has no text under `## 9.8.7 (DATE)`" in refused.stderr

@@ -1,14 +1,17 @@
 """Adds a server to an MCP client's configuration file, or takes it out. Everything else in the file is kept, and the
 old file is kept beside it.
 
-A file that is not plain JSON (a comment, a key that occurs twice) is refused.
+A file that could not be written back with the same content (a comment, a key that occurs twice, a number with more
+digits than Python keeps) is refused.
 """
 
 from __future__ import annotations
 
 import contextlib
 import datetime
+import decimal
 import json
+import math
 import os
 import stat
 import tempfile
@@ -23,6 +26,11 @@ __all__ = ["add", "remove"]
 _MAX_BYTES: Final = 64 * 1024 * 1024
 _OWNER_ONLY: Final = 0o600
 """The mode of new files: the environment of an entry may contain credentials."""
+_UNKEPT: Final = "it has a number with more digits than could be written back"
+
+
+class _RefusedError(Exception):
+    """Why a file is not changed."""
 
 
 def add(file: Path, key: str, name: str, entry: dict[str, Any]) -> str:
@@ -34,7 +42,8 @@ def add(file: Path, key: str, name: str, entry: dict[str, Any]) -> str:
         servers[name] = entry
         return changed
 
-    return _change(file, key, put, "already has this entry")
+    remedy = "leave out --write, and add the printed lines to it by hand"
+    return _change(file, key, put, "already has this entry", remedy)
 
 
 def remove(file: Path, key: str, name: str) -> str:
@@ -42,21 +51,35 @@ def remove(file: Path, key: str, name: str) -> str:
     nothing."""
 
     def take(servers: dict[str, Any]) -> bool:
-        return servers.pop(name, None) is not None
+        is_there = name in servers
+        servers.pop(name, None)
+        return is_there
 
-    return _change(file, key, take, f"has no entry {name}")
+    remedy = f"take {name} out of `{key}` in it by hand"
+    return _change(file, key, take, f"has no entry {name}", remedy)
 
 
-def _change(file: Path, key: str, edit: Callable[[dict[str, Any]], bool], unchanged: str) -> str:
-    """Edits the servers in the file, unless `edit` says that it has changed nothing. Raises ConfigError."""
+def _change(file: Path, key: str, edit: Callable[[dict[str, Any]], bool], unchanged: str, remedy: str) -> str:
+    """Edits the servers in the file, unless `edit` says that it has changed nothing. Raises ConfigError, with the
+    remedy if the file is refused."""
+    try:
+        return _edit(file, key, edit, unchanged)
+    except _RefusedError as why:
+        raise errors.ConfigError(f"{file} was not changed: {why}", remedy=remedy) from None
+    except OSError as error:
+        raise errors.ConfigError(f"cannot write {error.filename or file}: {error.strerror}") from None
+
+
+def _edit(file: Path, key: str, edit: Callable[[dict[str, Any]], bool], unchanged: str) -> str:
+    """Does what `_change` does. Raises _RefusedError and OSError."""
     kept = ""
     try:
         file = file.resolve()  # a link into a repository of dotfiles stays a link
         old = _read(file)
         data: dict[str, Any] = {}
         if old is not None and old.strip():
-            data = _parse(file, old)
-        servers = _section(file, data, key)
+            data = _parse(old)
+        servers = _section(data, key)
         if not edit(servers):
             return f"{file} {unchanged}"
         text = json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False)
@@ -66,11 +89,9 @@ def _change(file: Path, key: str, edit: Callable[[dict[str, Any]], bool], unchan
             kept = f"; the old file is {copy}"
         _replace(file, content, old)
     except RuntimeError:
-        raise _unreadable(file, "it is a link that leads to itself") from None
-    except OSError as error:
-        raise errors.ConfigError(f"cannot write {error.filename or file}: {error.strerror}") from None
+        raise _RefusedError("it is a link that leads to itself") from None
     except ValueError:  # a number or a string that JSON cannot express
-        raise _unreadable(file, "it has values that JSON cannot express") from None
+        raise _RefusedError("it has values that JSON cannot express") from None
     return f"written to {file}{kept}"
 
 
@@ -78,65 +99,78 @@ def _read(file: Path) -> bytes | None:
     try:
         status = file.stat()
         if not stat.S_ISREG(status.st_mode):  # a pipe has no end
-            raise _unreadable(file, "it is no regular file")
+            raise _RefusedError("it is no regular file")
         if status.st_size > _MAX_BYTES:
-            raise _unreadable(file, f"it is larger than {_MAX_BYTES >> 20} MiB")
+            raise _RefusedError(f"it is larger than {_MAX_BYTES >> 20} MiB")
         return file.read_bytes()
     except FileNotFoundError:
         return None
 
 
-def _parse(file: Path, content: bytes) -> dict[str, Any]:
-    """Returns the file's object. Raises ConfigError."""
+def _parse(content: bytes) -> dict[str, Any]:
+    """Returns the file's object. Raises _RefusedError."""
     # Anything but plain JSON could not be written back unchanged.
     try:
-        data = json.loads(content.decode("utf-8-sig"), object_pairs_hook=_unique)
+        data = json.loads(
+            content.decode("utf-8-sig"), object_pairs_hook=_unique, parse_float=_parse_float, parse_int=_parse_int
+        )
     except json.JSONDecodeError as error:
-        raise _unreadable(file, f"line {error.lineno} is not plain JSON") from None
+        raise _RefusedError(f"line {error.lineno} is not plain JSON") from None
     except UnicodeDecodeError:
-        raise _unreadable(file, "it is not UTF-8 text") from None
-    except ValueError:  # from `_unique`
-        raise _unreadable(file, "a key occurs twice") from None
+        raise _RefusedError("it is not UTF-8 text") from None
     except RecursionError:
-        raise _unreadable(file, "it is nested too deeply") from None
+        raise _RefusedError("it is nested too deeply") from None
     if not isinstance(data, dict):
-        raise _unreadable(file, "it is not a JSON object")
+        raise _RefusedError("it is not a JSON object")
     return data
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Returns the members of an object. Raises ValueError when a key occurs twice."""
+    """Returns the members of an object. Raises _RefusedError when a key occurs twice."""
     # Only the last member of each key would be written back.
     data = dict(pairs)
     if len(data) != len(pairs):
-        raise ValueError
+        raise _RefusedError("a key occurs twice")
     return data
 
 
-def _section(file: Path, data: dict[str, Any], key: str) -> dict[str, Any]:
+def _parse_float(text: str) -> float:
+    """Returns the number. Raises _RefusedError when a float does not hold all of its digits."""
+    number = float(text)
+    try:
+        is_kept = math.isfinite(number) and decimal.Decimal(text) == decimal.Decimal(repr(number))
+    except decimal.InvalidOperation:  # an exponent of more than 18 digits
+        is_kept = False
+    if not is_kept:
+        raise _RefusedError(_UNKEPT)
+    return number
+
+
+def _parse_int(text: str) -> int:
+    """Returns the number. Raises _RefusedError for more digits than Python reads, 4300."""
+    try:
+        return int(text)
+    except ValueError:
+        raise _RefusedError(_UNKEPT) from None
+
+
+def _section(data: dict[str, Any], key: str) -> dict[str, Any]:
     """Returns the servers in the file, which may have none yet."""
     servers = data.setdefault(key, {})
     if not isinstance(servers, dict):
-        raise _unreadable(file, f"`{key}` is not an object")
+        raise _RefusedError(f"`{key}` is not an object")
     return servers
 
 
-def _unreadable(file: Path, why: str) -> errors.ConfigError:
-    return errors.ConfigError(
-        f"{file} was not changed: {why}", remedy="leave out --write, and add the printed lines to it by hand"
-    )
-
-
 def _copy(file: Path, content: bytes) -> Path:
-    """Writes the old content to a new file beside it, with the same permissions."""
+    """Writes the old content to a new file beside it, with the same owner and permissions."""
     now = datetime.datetime.now().astimezone()
     kept = file.with_name(f"{file.name}.{now:%Y%m%d-%H%M%S-%f}.bak")
     # O_EXCL never writes into an earlier copy, nor through a link of that name.
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
     descriptor = os.open(kept, flags, _OWNER_ONLY)
     with os.fdopen(descriptor, "wb") as out:
-        mode = _permissions(file)
-        os.fchmod(descriptor, mode)
+        _keep_access(descriptor, file)
         out.write(content)
     return kept
 
@@ -144,17 +178,17 @@ def _copy(file: Path, content: bytes) -> Path:
 def _replace(file: Path, content: bytes, old: bytes | None) -> None:
     """Replaces the old content, completely or not at all."""
     file.parent.mkdir(parents=True, exist_ok=True)
-    mode = _permissions(file) if file.exists() else _OWNER_ONLY
     # In the same folder, because only there a rename is atomic.
     descriptor, name = tempfile.mkstemp(dir=file.parent, prefix=f".{file.name}.")
     try:
         with os.fdopen(descriptor, "wb") as out:
-            os.fchmod(descriptor, mode)
+            if old is not None:
+                _keep_access(descriptor, file)
             out.write(content)
             out.flush()
             os.fsync(descriptor)
         if _read(file) != old:  # a running client may write its file at any time
-            raise _unreadable(file, "another program has just written it")
+            raise _RefusedError("another program has just written it")
         Path(name).replace(file)
     except BaseException:
         with contextlib.suppress(OSError):
@@ -162,5 +196,10 @@ def _replace(file: Path, content: bytes, old: bytes | None) -> None:
         raise
 
 
-def _permissions(file: Path) -> int:
-    return file.stat().st_mode & 0o777
+def _keep_access(descriptor: int, file: Path) -> None:
+    """Gives a new file the owner and the permissions of another. Raises OSError."""
+    # Under sudo, a client could not read its own file otherwise.
+    old, new = file.stat(), os.fstat(descriptor)
+    if (old.st_uid, old.st_gid) != (new.st_uid, new.st_gid):
+        os.fchown(descriptor, old.st_uid, old.st_gid)
+    os.fchmod(descriptor, old.st_mode & 0o777)

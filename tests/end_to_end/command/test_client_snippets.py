@@ -143,6 +143,9 @@ REFUSED = {
     "servers that are a list": b'{"servers": []}',
     "no text": b"\xff\xfe{}",
     "a number beyond JSON": b'{"a": 1e999}',
+    "more digits than a float has": b'{"a": 12345678901234567890.5}',
+    "less than a float has": b'{"a": 1e-99999999999999999999}',
+    "more digits than Python reads": b'{"a": ' + b"9" * 5000 + b"}",
     "half a character": b'{"a": "\\ud800"}',
     "deep": b'{"a": ' + b"[" * 200_000 + b"]" * 200_000 + b"}",
 }
@@ -155,7 +158,7 @@ def test_a_file_that_could_not_be_written_back_as_it_was_is_left_alone(case: str
     file.write_bytes(REFUSED[case])
     with pytest.raises(errors.ConfigError, match="was not changed") as caught:
         client_files.add(file, "servers", "kubescript", ENTRY)
-    assert "by hand" in caught.value.remedy
+    assert "add the printed lines to it by hand" in caught.value.remedy
     assert file.read_bytes() == REFUSED[case] and list(tmp_path.iterdir()) == [file]
     file.write_bytes(b"\xef\xbb\xbf {}")
     client_files.add(file, "servers", "kubescript", ENTRY)
@@ -212,3 +215,27 @@ def test_what_was_written_is_removed_and_nothing_else(tmp_path: Path) -> None:
     assert again.returncode == 0 and f"{file} has no entry kubescript" in again.stdout
     assert file.stat().st_ino == status.st_ino
     assert command("cursor", "--remove", "--write", home=tmp_path).returncode == 2
+
+
+def test_an_entry_without_a_value_is_removed(tmp_path: Path) -> None:
+    """And the numbers of other entries stay what they are; a refusal before that says what to remove by hand."""
+    file = tmp_path / "mcp.json"
+    file.write_bytes(REFUSED["comments"])
+    with pytest.raises(errors.ConfigError, match="was not changed") as caught:
+        client_files.remove(file, "servers", "kubescript")
+    assert caught.value.remedy == "take kubescript out of `servers` in it by hand"
+    file.write_text('{"servers": {"kubescript": null, "other": {"a": 0.1, "b": 1e2, "c": -3}}}')
+    assert "written to" in client_files.remove(file, "servers", "kubescript")
+    assert json.loads(file.read_text()) == {"servers": {"other": {"a": 0.1, "b": 100, "c": -3}}}
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files away")
+def test_root_leaves_a_file_to_its_owner(tmp_path: Path) -> None:
+    """Under sudo: the client reads its file as before, and its user the copy."""
+    file = tmp_path / "mcp.json"
+    file.write_text("{}")
+    os.chown(file, 1000, 1001)
+    file.chmod(0o640)
+    client_files.add(file, "servers", "kubescript", ENTRY)
+    found = [each.stat() for each in tmp_path.iterdir()]
+    assert [(each.st_uid, each.st_gid, stat.S_IMODE(each.st_mode)) for each in found] == [(1000, 1001, 0o640)] * 2

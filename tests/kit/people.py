@@ -60,7 +60,7 @@ def typed(
     command: Sequence[str],
     environment: Mapping[str, str],
     decision: str = "approve",
-    program: str = clients.KUBESCRIPT,
+    program: str | None = None,
 ) -> tuple[int, str]:
     """Runs a command at a terminal, and answers what it asks about a plan; returns the same."""
     screen = terminals.Screen(command, environment, program=program)

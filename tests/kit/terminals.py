@@ -26,7 +26,7 @@ class Screen:
         environment: Mapping[str, str] | None = None,
         *,
         width: int = 0,
-        program: str = clients.KUBESCRIPT,
+        program: str | None = None,
         **streams: int,
     ) -> None:
         """A terminal of this many columns; 0: it does not know."""
@@ -34,7 +34,7 @@ class Screen:
         termios.tcsetwinsize(terminal, (24, width))
         given = {"stdin": terminal, "stdout": terminal, "stderr": terminal} | streams
         self.process: subprocess.Popen[bytes] = subprocess.Popen(  # type: ignore[call-overload]
-            [program, *arguments], env={**os.environ, **(environment or {})}, **given
+            [program or clients.KUBESCRIPT, *arguments], env={**os.environ, **(environment or {})}, **given
         )
         os.close(terminal)
         self.text = ""

@@ -18,6 +18,7 @@ import yaml
 
 import kubescript
 from kubescript import config
+from kubescript_safety.controlplane import build
 from tests.kit import clients, commands, http_server, paths, trails
 from tests.kit.controlplane.server import ControlPlane
 
@@ -82,7 +83,7 @@ def blocks(title: str) -> list[str]:
 
 @pytest.fixture
 def administrator(
-    scratch: ControlPlane, kubectl_program: Path, tmp_path: Path
+    scratch: ControlPlane, kubectl_program: Path, tmp_path: Path, run_folder: Path
 ) -> Iterator[Callable[[str], subprocess.CompletedProcess[str]]]:
     """Runs commands in a shell of the cluster's administrator, whose home is empty; what they have made is gone
     afterwards."""
@@ -99,22 +100,26 @@ def administrator(
         assert done.returncode == 0, done.stderr
         return done
 
-    # The API server of the tests runs without the controller that fills this role from the other one.
-    run(
-        "kubectl get clusterrole system:aggregate-to-view --output json"
-        " | sed 's/system:aggregate-to-view/view/; /aggregate-to-edit/d; /resourceVersion/d; /uid/d'"
-        " | kubectl replace --filename -"
-    )
-    yield run
-    # Nor is there one that empties a namespace.
-    kinds = "serviceaccount,configmap,secret,deployment,service,networkpolicy,poddisruptionbudget,ingress"
-    run(f"kubectl delete {kinds} --all --namespace kubescript")
-    run("kubectl delete clusterrolebinding kubescript --ignore-not-found")
-    for name in ("kubescript", "my-agents"):
-        gone = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
-        (tmp_path / "gone.json").write_text(json.dumps(gone))
-        run(f"kubectl delete namespace {name} --ignore-not-found --wait=false")
-        run(f"! kubectl get namespace {name} || kubectl replace --raw /api/v1/namespaces/{name}/finalize -f gone.json")
+    # The page names the namespace, and all processes of a run share the API server.
+    with build.lock(run_folder / "kubescript-namespace.lock"):
+        # The API server of the tests runs without the controller that fills this role from the other one.
+        run(
+            "kubectl get clusterrole system:aggregate-to-view --output json"
+            " | sed 's/system:aggregate-to-view/view/; /aggregate-to-edit/d; /resourceVersion/d; /uid/d'"
+            " | kubectl replace --filename -"
+        )
+        yield run
+        # Nor is there one that empties a namespace.
+        kinds = "serviceaccount,configmap,secret,deployment,service,networkpolicy,poddisruptionbudget,ingress"
+        run(f"kubectl delete {kinds} --all --namespace kubescript")
+        run("kubectl delete clusterrolebinding kubescript --ignore-not-found")
+        for name in ("kubescript", "my-agents"):
+            gone = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
+            (tmp_path / "gone.json").write_text(json.dumps(gone))
+            run(f"kubectl delete namespace {name} --ignore-not-found --wait=false")
+            run(
+                f"! kubectl get namespace {name} || kubectl replace --raw /api/v1/namespaces/{name}/finalize -f gone.json"
+            )
 
 
 def test_the_first_ten_minutes_work(
@@ -172,7 +177,7 @@ def test_the_larger_set_up_is_taken_by_an_api_server(
     administrator: Callable[[str], subprocess.CompletedProcess[str]], tmp_path: Path
 ) -> None:
     """With the page's own commands before its manifests. Both set-ups use the same names, labels and mounts."""
-    _, made, *_ = blocks("In Kubernetes")
+    (made,) = [block for block in blocks("In Kubernetes") if block.startswith("kubectl create namespace")]
     (tmp_path / "all.yaml").write_text(yaml.safe_dump_all(MANIFESTS))
     administrator(f"touch server.toml tokens.csv\n{made}")
     administrator("kubectl apply --dry-run=server --validate=strict --filename all.yaml")

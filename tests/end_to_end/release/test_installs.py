@@ -39,7 +39,17 @@ ANSWER: Final = "3 API calls"
 """What the demo's last line counts."""
 
 
-@pytest.fixture(scope="module", params=extent.some(systems.SYSTEMS, 1), ids=lambda system: system.suite)
+FIRST, *OTHERS = systems.SYSTEMS
+INSTALLS: Final = (*((FIRST, way) for way in HEADINGS), *((system, "venv") for system in OTHERS))
+"""Every way on one system, and pip on the Pythons of the others."""
+
+
+def name(value: object) -> str:
+    """A case's name: the suite of its system, or its way."""
+    return value.suite if isinstance(value, systems.System) else str(value)
+
+
+@pytest.fixture(scope="module")
 def machine(request: pytest.FixtureRequest) -> Iterator[bare_machines.Machine]:
     """A system as it is after `apt install` of the packages that the page names."""
     try:
@@ -69,7 +79,7 @@ def home(machine: bare_machines.Machine, wheels: list[Path], request: pytest.Fix
     return home
 
 
-@pytest.mark.parametrize("way", HEADINGS)
+@pytest.mark.parametrize(("machine", "way"), extent.some(INSTALLS, 2), indirect=["machine"], ids=name)
 def test_installs_and_leaves_nothing(home: bare_machines.Home, way: str) -> None:
     """By each way the command is on PATH and answers, the command that a missing extra prints adds that extra, and the
     steps under "Remove" leave no file of it."""
@@ -96,6 +106,7 @@ def test_installs_and_leaves_nothing(home: bare_machines.Home, way: str) -> None
     assert home.run("kubescript --version").returncode == 127
 
 
+@pytest.mark.parametrize("machine", extent.some(systems.SYSTEMS, 1), indirect=True, ids=name)
 def test_uvx_tries_it(home: bare_machines.Home) -> None:
     """`uvx` answers without installing a command."""
     (command,) = pages.commands(PAGE, "uvx")
@@ -103,6 +114,7 @@ def test_uvx_tries_it(home: bare_machines.Home) -> None:
     assert home.run("kubescript --version").returncode == 127
 
 
+@pytest.mark.parametrize("machine", [FIRST], indirect=True, ids=name)
 @pytest.mark.parametrize("way", extent.some(SAFETY, 1))
 def test_the_safety_benchmark_is_on_the_path(home: bare_machines.Home, way: str) -> None:
     """After the page's commands, `kubescript-safety` runs, and kubescript beside it."""

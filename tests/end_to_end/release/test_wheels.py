@@ -86,7 +86,9 @@ def test_a_version_without_a_text_in_the_changelog_is_not_released(clone: Path, 
     assert refused.returncode == 1
     assert "CHANGELOG.md has no text under `## 9.8.7 (DATE)`" in refused.stderr
     changelog = clone / "CHANGELOG.md"
-    changelog.write_text(changelog.read_text().replace("## Unreleased\n", "## 9.8.7 (2027-01-02)\n\nFaster.\n", 1))
+    changelog.write_text(
+        changelog.read_text().replace("## Unreleased\n", "## 9.8.7 (2027-01-02)\n\nFaster.\n\n## Unreleased\n", 1)
+    )
     subprocess.run(command, cwd=clone, env=environment, check=True)
     assert (tmp_path / "notes.md").read_text() == "Faster.\n"
 

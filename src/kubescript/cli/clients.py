@@ -24,6 +24,7 @@ __all__ = [
     "Client",
     "Server",
     "claude_line",
+    "others_line",
     "server",
     "snippet",
     "wants_token",
@@ -161,6 +162,17 @@ def claude_line(name: str, served: Server) -> str:
     # --env takes every word up to the next flag, so --scope comes after it.
     words += ["--scope", "user", name, "--", *served.command]
     return shlex.join(words)
+
+
+def others_line(settings: config.Settings, flags: list[str]) -> str:
+    """Returns the command that writes the server with these settings, which result from the flags, into the file of
+    another client than Claude Code."""
+    over_http = settings.transport == "http"
+    names = [name for name, each in CLIENTS.items() if name != "claude-code" and (each.over_http or not over_http)]
+    words = ["--write", *flags]
+    if over_http:
+        words += ["--host", settings.host, "--port", str(settings.port)]
+    return f"kubescript client {'|'.join(names)} {shlex.join(words)}"
 
 
 def without_passwords(line: str) -> str:

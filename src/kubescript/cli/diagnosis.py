@@ -126,7 +126,9 @@ class Report:
     masker: tuple[protocol.Layer, ...] = ()
     """The layers that a masking process reports; empty when nothing is masked."""
     connect: str = ""
-    """The command that adds the server to a client."""
+    """The command that adds the server to Claude Code."""
+    connect_others: str = ""
+    """The command that adds the server to another client."""
     commands: tuple[tuple[str, bool, str], ...] = ()
     """Toolsets that run command lines, whether these can run here, and a description of each."""
     runbooks: tuple[tuple[bool, str], ...] = ()
@@ -215,7 +217,7 @@ class Report:
             lines.append(f"not asked: {describe_default()}")
         if self.connect and self.healthy:
             lines.append(f"to connect Claude Code: {self.connect}")
-            lines.append("other clients: kubescript client claude-desktop|cursor|vscode --write")
+            lines.append(f"other clients: {self.connect_others}")
         return "\n".join(lines)
 
 

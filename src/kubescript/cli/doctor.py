@@ -37,7 +37,12 @@ def _masker_layers(settings: config.Settings) -> tuple[protocol.Layer, ...]:
 
 
 def examine(
-    settings: config.Settings, source: spawner.Spawner, *, offline: bool = False, connect: str = ""
+    settings: config.Settings,
+    source: spawner.Spawner,
+    *,
+    offline: bool = False,
+    connect: str = "",
+    connect_others: str = "",
 ) -> diagnosis.Report:
     """Forks a worker and a masker, and reads their reports on their own lockdown; asks each cluster for our identity.
 
@@ -57,6 +62,7 @@ def examine(
         namesakes=tuple(namesakes.find(settings)),
         masker=_masker_layers(settings),
         connect=connect,
+        connect_others=connect_others,
         commands=_command_lines(settings),
         runbooks=runbooks.examine(settings),
         serving=tuple(serving.examine(settings, offline=offline)),

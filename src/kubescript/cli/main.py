@@ -152,8 +152,9 @@ def doctor(context: click.Context, /, as_json: bool, offline: bool, **given: obj
         # Without `http.url`, no client has an address by which such a server answers.
         is_named = settings.is_local or settings.http.url or settings.transport != "http"
         shown = clients.without_passwords(line) if is_named else ""
+        others = clients.without_passwords(clients.others_line(settings, words))
         source = context.find_root().obj
-        report = examination.examine(settings, source, offline=offline, connect=shown)
+        report = examination.examine(settings, source, offline=offline, connect=shown, connect_others=others)
     text = report.as_json() if as_json else report.as_text()
     process.echo(text)
     exit_code = 0 if report.healthy else _FAILED

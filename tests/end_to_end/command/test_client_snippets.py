@@ -113,6 +113,18 @@ def test_write_adds_the_server_to_the_client_s_own_file(name: str, tmp_path: Pat
     assert [file.name for file in (tmp_path / path).parent.iterdir() if "mcp.json" in file.name] in ([], ["mcp.json"])
 
 
+@pytest.mark.parametrize("flags", [(), ("--port", "8081")], ids=["stdio", "http"])
+def test_the_line_of_doctor_writes_the_server_that_it_examined(flags: tuple[str, ...], tmp_path: Path) -> None:
+    """With its flags, for a client that `kubescript client` takes for such a server."""
+    done = commands.run("doctor", *SNAPSHOT, *flags, folder=tmp_path, environment={"HOME": str(tmp_path)})
+    words = shlex.split(done.stdout.partition("other clients: ")[2])
+    assert words[:2] == ["kubescript", "client"] and ("claude-desktop" in words[2]) == (not flags), done
+    assert command("cursor", *words[3:], home=tmp_path).returncode == 0
+    entry = json.loads((tmp_path / ".cursor" / "mcp.json").read_text())["mcpServers"]["kubescript"]
+    assert entry.get("url") == ("http://127.0.0.1:8081/mcp" if flags else None)
+    assert flags or entry["args"] == [*SNAPSHOT, "--toolsets", "code"]
+
+
 def test_other_servers_and_settings_stay(tmp_path: Path) -> None:
     """In their order, with the file's mode, through a link; the old file is kept beside it."""
     real, link = tmp_path / "dotfiles.json", tmp_path / "mcp.json"

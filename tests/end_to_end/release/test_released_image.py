@@ -42,6 +42,14 @@ masker.Masker(shapes.load_shipped(), directory=folder).scanner.prepare()
 assert len(before) == 2 and before == {file: file.stat().st_mtime_ns for file in folder.iterdir()}
 print(kubescript.__version__)
 """
+KUBECONFIG: Final = """\
+apiVersion: v1
+kind: Config
+current-context: a
+contexts: [{name: a, context: {cluster: a, user: a}}]
+clusters: [{name: a, cluster: {server: "https://127.0.0.1:6443"}}]
+users: [{name: a, user: {token: a}}]
+"""
 
 
 @pytest.fixture(scope="module")
@@ -121,15 +129,17 @@ def test_doctor_says_how_a_client_starts_the_image(pulled: tuple[containers.Podm
     podman, name = pulled
     published = publication.read()
     file = tmp_path / "config"
-    file.write_text("{apiVersion: v1, kind: Config, contexts: [], clusters: [], users: []}")
+    file.write_text(KUBECONFIG)
     file.chmod(0o600)
     options = ("--network=none", f"--volume={file}:/home/kubescript/.kube/config:ro")
     denied = podman("run", *containers.CONFINED, *options, name, "doctor", "--offline")
-    assert f"/home/kubescript/.kube/config:ro {published.image}:{published.version} --toolsets code" in denied.stdout
-    assert "claude mcp add --scope user kubescript -- docker run --rm --interactive" in denied.stdout
     assert "--userns keep-id:uid=65532,gid=65532" in denied.stdout
+    assert "claude mcp add" not in denied.stdout
     os.chown(file, image_root.USER, image_root.USER)
-    assert "cannot read" not in podman("run", *containers.CONFINED, *options, name, "doctor", "--offline").stdout
+    read = podman("run", *containers.CONFINED, *options, name, "doctor", "--offline")
+    assert "cannot read" not in read.stdout
+    assert f"/home/kubescript/.kube/config:ro {published.image}:{published.version} --toolsets code" in read.stdout
+    assert "claude mcp add --scope user kubescript -- docker run --rm --interactive" in read.stdout
 
 
 def test_each_architecture_says_where_it_comes_from(dist: Path, manifests: dict[str, dict[str, Any]]) -> None:

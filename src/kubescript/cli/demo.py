@@ -79,7 +79,7 @@ async def perform(session: evaluator.Evaluator, number: int) -> tuple[str, bool]
 
 def next_steps() -> str:
     """Returns two lines: how to ask one's own cluster, and how to connect a client."""
-    command = program.typed()
+    command = program.shell_command()
     return (
         f"Next: `{command} doctor` checks the sandbox and your own cluster, which stays read-only.\n"
         f"Then: `{command} client claude-desktop --write`, or claude-code, cursor, vscode; see docs/connect.md."

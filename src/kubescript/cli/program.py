@@ -11,7 +11,7 @@ from typing import Final
 
 from kubescript import installation
 
-__all__ = ["command", "typed", "usage_name"]
+__all__ = ["command", "shell_command", "usage_name"]
 
 _PLUGIN: Final = "kubectl-kubescript"
 """kubectl starts the program of this name for `kubectl kubescript`."""
@@ -25,15 +25,15 @@ _NAMES: Final = frozenset({"kubescript", _PLUGIN})
 
 def usage_name() -> str:
     """Returns the words with which a person starts this program."""
-    return "kubectl kubescript" if _started().name == _PLUGIN else "kubescript"
+    return "kubectl kubescript" if _program_file().name == _PLUGIN else "kubescript"
 
 
-def typed() -> str:
+def shell_command() -> str:
     """Returns what a person types in this shell to start this installation."""
     if installation.image():
         return usage_name()
     words = command()
-    if _started().name == _PLUGIN or shutil.which("kubescript") in words:
+    if _program_file().name == _PLUGIN or shutil.which("kubescript") in words:
         return usage_name()
     return shlex.join(words)
 
@@ -56,7 +56,7 @@ def command() -> tuple[str, ...]:
     return (sys.executable, "-m", "kubescript")
 
 
-def _started() -> Path:
+def _program_file() -> Path:
     # A .pex file sets argv[0] to its own path: the files that it unpacks are in a cache that may go.
     return Path(sys.argv[0])
 
@@ -64,7 +64,7 @@ def _started() -> Path:
 def _on_path() -> Path:
     """Returns the name in the PATH of the file that was started, which may be a link to it; else that file."""
     # Package managers move such links to the next version, and remove the file that they link to.
-    started = _started()
+    started = _program_file()
     found = shutil.which(started.name)
     return Path(found) if found and _same(Path(found), started) else started
 

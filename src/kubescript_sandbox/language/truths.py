@@ -23,7 +23,7 @@ def find(tree: ast.AST) -> dict[int, ast.expr]:
     functions = _FUNCTIONS - _bound_names(nodes)
     tests = [test for node in nodes for test in _tests(node, functions)]
     names = _tested_names(nodes, tests)
-    kept = [value for node in nodes for value in _kept(node, names)]
+    kept = [value for node in nodes for value in _find_stored(node, names)]
     found: dict[int, ast.expr] = {}
     for tested in (*tests, *kept):
         found.update((id(read), read) for read in _reads(tested, names))
@@ -100,7 +100,7 @@ def _stores(body: Collection[ast.stmt]) -> Iterator[str]:
                 yield node.id
 
 
-def _kept(node: ast.AST, names: Collection[str]) -> list[ast.expr]:
+def _find_stored(node: ast.AST, names: Collection[str]) -> list[ast.expr]:
     """Returns the value that a node keeps in a variable that is only tested."""
     match node:
         case ast.Assign(targets=[ast.Name(id=name)], value=value) if name in names:

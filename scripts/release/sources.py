@@ -28,14 +28,14 @@ def check() -> None:
         )
     # Hatchling would take the date of all files from it. Debian's and Nix' builders set it.
     os.environ.pop("SOURCE_DATE_EPOCH", None)
-    if os.environ.get("KUBESCRIPT_DIRTY") != "1" and (changed := _changed()):
+    if os.environ.get("KUBESCRIPT_DIRTY") != "1" and (changed := _list_changes()):
         sys.exit(
             "these files are not as the commit has them, and would be in a release that names it:\n"
             f"{changed}Commit or remove them. To try a release with them, set KUBESCRIPT_DIRTY=1; do not publish it"
         )
 
 
-def _changed() -> str:
+def _list_changes() -> str:
     """Files that differ from the commit or that git does not know, a line each. Ignored ones are in no package."""
     command = ["git", "-C", str(publication.REPOSITORY), "status", "--porcelain"]
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout

@@ -6,7 +6,6 @@ itself, because that name may be somebody else's there.
 
 from __future__ import annotations
 
-import importlib.metadata
 import importlib.util
 import os
 import re
@@ -15,7 +14,7 @@ import sys
 from pathlib import Path
 from typing import Final
 
-__all__ = ["adding", "adding_extra", "image", "uvx"]
+__all__ = ["image", "suggest", "suggest_extra", "uvx"]
 
 _CLOSED: Final = (
     "nothing can be added to a container image or a .pex file: install the wheel by pipx, uv or in a venv, as "
@@ -36,12 +35,12 @@ def uvx(*options: str) -> tuple[str, ...]:
     return ("uvx", *options, "--from", _source(), "kubescript")
 
 
-def adding_extra(extra: str) -> str:
+def suggest_extra(extra: str) -> str:
     """Returns what a person does to have the packages of an extra of kubescript here: a command, or a sentence."""
-    return adding(*_requirements(extra))
+    return suggest(*_requirements(extra))
 
 
-def adding(*requirements: str) -> str:
+def suggest(*requirements: str) -> str:
     """Returns what a person does to have packages here, which are named in pip's words: a command, or a sentence."""
     prefix = Path(sys.prefix)
     if (prefix / "PEX-INFO").exists():
@@ -62,7 +61,9 @@ def adding(*requirements: str) -> str:
 
 def _requirements(extra: str) -> list[str]:
     """Returns what an extra of the installed kubescript requires, without the marker that names the extra."""
-    found = importlib.metadata.requires("kubescript") or []
+    from importlib import metadata  # 10 ms, which no start of kubescript waits for
+
+    found = metadata.requires("kubescript") or []
     marker = re.compile(rf";\s*extra == (['\"]){re.escape(extra)}\1$")
     return [marker.sub("", requirement).strip() for requirement in found if marker.search(requirement)]
 
@@ -70,8 +71,9 @@ def _requirements(extra: str) -> list[str]:
 def _source() -> str:
     """Returns the file from which this kubescript was installed."""
     import json
+    from importlib import metadata
     from urllib import parse, request
 
-    text = importlib.metadata.distribution("kubescript").read_text("direct_url.json")
+    text = metadata.distribution("kubescript").read_text("direct_url.json")
     url = json.loads(text)["url"] if text else ""
     return request.url2pathname(parse.urlsplit(url).path) or "kubescript"

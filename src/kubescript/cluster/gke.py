@@ -116,7 +116,7 @@ def log_in(cluster: str, plugin: kubeconfig.Plugin | None) -> Tokens:
         else:
             log.info("logged in to Google through %s", name, extra={"event": "cluster.gke"})
             return tokens
-    action = messages.text("action_gke", command=installation.adding_extra("gke"))
+    action = messages.text("action_gke", command=installation.suggest_extra("gke"))
     raise errors.ClusterError("; ".join(reasons), code="cluster.auth", remedy=action)
 
 

@@ -228,7 +228,7 @@ def _proxy(_error: Exception, host: str) -> errors.ClusterError:
     return errors.ClusterError(
         f"the proxy for {host} cannot be used",
         code="cluster.config",
-        remedy=f"check proxy-url; SOCKS needs PySocks: {installation.adding('PySocks>=1.7,<2')}",
+        remedy=f"check proxy-url; SOCKS needs PySocks: {installation.suggest('PySocks>=1.7,<2')}",
     )
 
 

@@ -41,7 +41,7 @@ def check() -> None:
     """Checks that the client is installed. Raises ConfigError."""
     if importlib.util.find_spec("openstackclient") is None:
         raise errors.ConfigError(
-            "the toolset openstack needs python-openstackclient", remedy=installation.adding_extra("openstack")
+            "the toolset openstack needs python-openstackclient", remedy=installation.suggest_extra("openstack")
         )
 
 

@@ -49,7 +49,7 @@ class Expressions:
         except ImportError:
             from kubescript import installation
 
-            raise RuleError(f"{_SETTING}: needs CEL; to add it: {installation.adding_extra('cel')}") from None
+            raise RuleError(f"{_SETTING}: needs CEL; to add it: {installation.suggest_extra('cel')}") from None
         self._condition = cel.Type.BOOL
         self._error = cel.Type.ERROR
         environment = cel.NewEnv(

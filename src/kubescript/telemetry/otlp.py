@@ -142,7 +142,7 @@ def check(settings: config.Telemetry) -> None:
             raise errors.ConfigError(
                 f"{source} is set, but the package {module} is not installed",
                 code="config.otel",
-                remedy=f"{installation.adding_extra('otel')}; or unset the endpoint",
+                remedy=f"{installation.suggest_extra('otel')}; or unset the endpoint",
             )
     for name in (_PROTOCOL, "OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "OTEL_EXPORTER_OTLP_METRICS_PROTOCOL"):
         if os.environ.get(name, "http/protobuf") != "http/protobuf":

@@ -264,7 +264,7 @@ def test_without_library_and_plugin_the_prerequisite_is_told(
         assert clients.whole(told) == (
             "Error: prerequisite check failed\n\n"
             "Details: google-auth is not installed; gke-gcloud-auth-plugin is not on the server's PATH\n\n"
-            f"Suggested action: on the server's machine: {installation.adding_extra('gke')} and gcloud auth "
+            f"Suggested action: on the server's machine: {installation.suggest_extra('gke')} and gcloud auth "
             "application-default login, or install gke-gcloud-auth-plugin and gcloud auth login"
         )
         meta = {name: told.meta[name] for name in ("errorType", "cluster", "tool", "requiresAction")}

@@ -237,7 +237,7 @@ def _postgres(text: str) -> Database:
             pool_pre_ping=True,  # the database may have been down since the last call
         )
     except ImportError:
-        raise unavailable(where, "psycopg is not installed", installation.adding_extra("postgres")) from None
+        raise unavailable(where, "psycopg is not installed", installation.suggest_extra("postgres")) from None
     sqlalchemy.event.listen(engine, "connect", _set_session)
     remedy = "check whether it runs and is reached from here, and whether the URL's user may use it"
     return Database(engine, where, remedy, _secrets(url))

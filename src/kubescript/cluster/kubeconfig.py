@@ -16,11 +16,11 @@ from typing import Any, Final, NamedTuple
 
 from kubescript import errors, installation
 
-__all__ = ["Context", "choose", "contexts", "source"]
+__all__ = ["MAX_BYTES", "Context", "choose", "contexts", "entries", "parse", "section", "source"]
 
 _GKE_PLUGIN: Final = "gke-gcloud-auth-plugin"
 """The program that gcloud writes into kubeconfigs."""
-_MAX_BYTES: Final = 16 * 1024 * 1024
+MAX_BYTES: Final = 16 * 1024 * 1024
 """The maximum size of one file in bytes."""
 _MAX_DEPTH: Final = 100
 _IN_CONTAINER: Final = (
@@ -130,26 +130,31 @@ def _existing(files: str) -> list[str]:
 
 
 def _read(path: Path) -> dict[str, Any]:
-    import yaml  # 20 ms that a snapshot server saves
-
     try:
-        if path.stat().st_size > _MAX_BYTES:
-            raise _config_error(f"the kubeconfig {path} is larger than {_MAX_BYTES >> 20} MiB", "is it the right file?")
+        if path.stat().st_size > MAX_BYTES:
+            raise _config_error(f"the kubeconfig {path} is larger than {MAX_BYTES >> 20} MiB", "is it the right file?")
         content = path.read_bytes()
-        _check_depth(content)
-        data = yaml.load(content, Loader=_loader())  # noqa: S506 - a safe one, in C
     except OSError as error:
         remedy = _IN_CONTAINER if installation.image() else "check its owner and mode"
         raise _config_error(f"cannot read the kubeconfig {path}: {error.strerror}", remedy) from None
+    return parse(content, f"the kubeconfig {path}")
+
+
+def parse(content: bytes, what: str, *, aliases: bool = True) -> dict[str, Any]:
+    """Returns a kubeconfig's contents, which may have YAML's aliases unless `aliases` is False. Raises ClusterError,
+    which calls it `what` and quotes nothing of it."""
+    import yaml  # 20 ms that a snapshot server saves
+
+    try:
+        _check_shape(content, aliases=aliases)
+        data = yaml.load(content, Loader=_loader())  # noqa: S506 - a safe one, in C
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         mark = getattr(error, "problem_mark", None)
         where = f", line {mark.line + 1}" if mark is not None else ""
         # `from None`, and without the error's text: it quotes the line, which may be a token.
-        raise _config_error(
-            f"the kubeconfig {path} is not valid YAML{where}", "check it with `kubectl config view`"
-        ) from None
+        raise _config_error(f"{what} is not valid YAML{where}", "check it with `kubectl config view`") from None
     if not isinstance(data, dict):
-        raise _config_error(f"the kubeconfig {path} is empty or not a mapping", "check it with `kubectl config view`")
+        raise _config_error(f"{what} is empty or not a mapping", "check it with `kubectl config view`")
     return data
 
 
@@ -159,13 +164,16 @@ def _loader() -> Any:
     return getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
-def _check_depth(content: bytes) -> None:
-    """Raises ValueError for deep nesting."""
+def _check_shape(content: bytes, *, aliases: bool) -> None:
+    """Raises ValueError for deep nesting, and for an alias that is not permitted."""
     # libyaml's composer is recursive, and 100,000 brackets crash the process.
     import yaml
 
     depth = 0
     for event in yaml.parse(content, Loader=_loader()):
+        # Attack: each of 30 mappings merges the one before twice, and the last one has 2^30 keys.
+        if isinstance(event, yaml.AliasEvent) and not aliases:
+            raise ValueError("an alias")
         depth += isinstance(event, yaml.CollectionStartEvent)
         depth -= isinstance(event, yaml.CollectionEndEvent)
         if depth > _MAX_DEPTH:
@@ -180,15 +188,15 @@ def _merge(files: list[dict[str, Any]]) -> list[Context]:
     # The first file comes last, and so overrides the others.
     for data in reversed(files):
         current = str(data.get("current-context") or current)
-        for entry in _entries(data, "users"):
+        for entry in entries(data, "users"):
             name = str(entry.get("name"))
-            users[name] = _section(entry, "user")
-        for entry in _entries(data, "clusters"):
+            users[name] = section(entry, "user")
+        for entry in entries(data, "clusters"):
             name = str(entry.get("name"))
             clusters.add(name)
     merged: dict[str, Context] = {}
     for data in files:
-        for entry in _entries(data, "contexts"):
+        for entry in entries(data, "contexts"):
             context = _context(entry, current, users, clusters)
             merged.setdefault(context.name, context)
     return list(merged.values())
@@ -199,15 +207,15 @@ def _context(
 ) -> Context:
     """Returns one entry of `contexts:`, with its user's kind of credentials."""
     name = str(entry.get("name"))
-    section = _section(entry, "context")
-    user = str(section.get("user") or "")
+    own = section(entry, "context")
+    user = str(own.get("user") or "")
     sources = users.get(user, {})
-    cluster = str(section.get("cluster") or "")
+    cluster = str(own.get("cluster") or "")
     return Context(
         name=name,
         cluster=cluster,
         user=user,
-        namespace=str(section.get("namespace") or "default"),
+        namespace=str(own.get("namespace") or "default"),
         current=bool(current) and name == current,
         defined=cluster in clusters,
         plugin="exec" in sources or "auth-provider" in sources,
@@ -231,11 +239,11 @@ def _gke_plugin(user: Mapping[str, Any], cluster: str) -> Plugin | None:
     arguments = called.get("args")
     if not isinstance(arguments, list):
         arguments = []
-    variables = [(str(each.get("name")), str(each.get("value") or "")) for each in _entries(called, "env")]
+    variables = [(str(each.get("name")), str(each.get("value") or "")) for each in entries(called, "env")]
     return Plugin(command, tuple(map(str, arguments)), tuple(variables))
 
 
-def _entries(data: dict[str, Any], key: str) -> list[dict[str, Any]]:
+def entries(data: dict[str, Any], key: str) -> list[dict[str, Any]]:
     """Returns a list from the file. Raises ClusterError when it is not a list of mappings."""
     entries = data.get(key) or []
     is_list = isinstance(entries, list)
@@ -246,11 +254,11 @@ def _entries(data: dict[str, Any], key: str) -> list[dict[str, Any]]:
     return list(entries)
 
 
-def _section(entry: dict[str, Any], key: str) -> dict[str, Any]:
+def section(entry: dict[str, Any], key: str) -> dict[str, Any]:
     """Returns a mapping inside an entry; empty if missing."""
-    section = entry.get(key)
-    if isinstance(section, dict):
-        return section
+    found = entry.get(key)
+    if isinstance(found, dict):
+        return found
     return {}
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Literal
 
 from kubescript.config import section
 from kubescript.config.write_policy import WritePolicy
 
-__all__ = ["Context", "DeniedResource"]
+__all__ = ["ClusterPolicy", "Context", "DeniedResource"]
 
 
 class DeniedResource(section.Section):
@@ -29,16 +30,9 @@ class DeniedResource(section.Section):
     `metadata`. If several rules match, the strictest counts."""
 
 
-class Context(section.Section):
-    """One of several clusters. Settings that are not given have the server's values."""
+class ClusterPolicy(section.Section):
+    """What scripts may do in a cluster. Settings that are not given have the server's values."""
 
-    context: str | None = None
-    """The context's name in the kubeconfig; default: the name of the table. The two may differ, because two kubeconfig
-    files may both have a context "default"."""
-    kubeconfig: section.UserPath | None = None
-    """Kubeconfig file of this cluster; default: the server's."""
-    snapshot: section.UserPath | None = None
-    """The saved cluster to serve instead of a live one."""
     read_only: bool | None = None
     """Whether to refuse every request that could change this cluster; default: the server's value."""
     writes: Literal["off", "plan", "direct"] | None = None
@@ -49,3 +43,17 @@ class Context(section.Section):
     """Resources that are denied in this cluster. They replace the server's list, and do not extend it."""
     deny_defaults: bool | None = None
     """Whether to keep the default denials for this cluster; default: the server's value."""
+
+
+class Context(ClusterPolicy):
+    """One of several clusters. Settings that are not given have the server's values."""
+
+    context: str | None = None
+    """The context's name in the kubeconfig; default: the name of the table. The two may differ, because two kubeconfig
+    files may both have a context "default"."""
+    kubeconfig: section.UserPath | None = None
+    """Kubeconfig file of this cluster; default: the server's."""
+    snapshot: section.UserPath | None = None
+    """The saved cluster to serve instead of a live one."""
+    labels: Mapping[str, str] = {}
+    """The cluster's labels, for `k8s.contexts(label_selector=...)` and `context_selector` in `[[access]]`."""

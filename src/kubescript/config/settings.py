@@ -17,6 +17,7 @@ from pydantic import Field
 from kubescript import errors
 from kubescript.config import callers, commands, execution, http_transport, observability
 from kubescript.config.context_table import Context, DeniedResource
+from kubescript.config.fleet import Fleet
 from kubescript.config.runbooks import Runbooks
 from kubescript.config.section import UserPath
 from kubescript.config.write_policy import Plans, WritePolicy
@@ -82,6 +83,8 @@ class Settings(pydantic_settings.BaseSettings):
     contexts: Annotated[Mapping[str, Context], pydantic_settings.NoDecode] = {}
     """The only kubeconfig contexts that scripts may name: a list of names, or in the file a table for each. Default:
     one cluster."""
+    fleet: Fleet = Fleet()
+    """Clusters that are found, beside those of `contexts`."""
     snapshot: UserPath | None = None
     """The saved cluster to serve instead of a live one."""
     denied_resources: tuple[DeniedResource, ...] = ()

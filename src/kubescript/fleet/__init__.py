@@ -1,0 +1,1 @@
+"""Clusters that are found, not listed: where they are looked for, and what is known of each."""

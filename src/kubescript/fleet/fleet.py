@@ -1,0 +1,104 @@
+"""The clusters found so far, as one source publishes them."""
+
+from __future__ import annotations
+
+import itertools
+import logging
+import threading
+from collections.abc import Callable, Iterable, Mapping
+from types import MappingProxyType
+from typing import Final, Protocol
+
+from kubescript.fleet import member
+from kubescript.output import sanitizing
+
+__all__ = ["Fleet", "Source"]
+
+log = logging.getLogger(__name__)
+
+_AGAIN_S: Final = 5.0
+"""Seconds before a source that failed is started again."""
+_JOIN_S: Final = 2.0
+_SHOWN: Final = 20
+"""How many names one line of the log has."""
+
+
+class Source(Protocol):
+    """Where clusters are found."""
+
+    def watch(self, publish: Callable[[Mapping[str, member.Member]], None], stop: threading.Event) -> None:
+        """Publishes all members, and all of them again after each change, until `stop` is set. What cannot be read of
+        one member is logged, without its secrets, and the member left out. While the source does not answer, nothing
+        is published: the last set stays."""
+
+
+class Fleet:
+    """The found clusters. Safe for use from many threads."""
+
+    def __init__(self, source: Source | None, max_clusters: int) -> None:
+        """Without a source, no cluster is ever found."""
+        self._source = source
+        self._max = max_clusters
+        self._members: Mapping[str, member.Member] = MappingProxyType({})
+        self._stop = threading.Event()
+        self._published = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="kubescript-fleet", daemon=True)
+
+    @property
+    def is_on(self) -> bool:
+        """Whether clusters are looked for."""
+        return self._source is not None
+
+    def start(self) -> None:
+        """Starts to look for clusters, in a thread of its own."""
+        if self._source is not None:
+            self._thread.start()
+
+    def members(self) -> Mapping[str, member.Member]:
+        """Returns the members by name, sorted. The mapping never changes; a new set is a new mapping."""
+        return self._members
+
+    def wait(self, timeout_s: float) -> bool:
+        """Waits for the first set; returns whether it has come."""
+        return self._published.wait(timeout_s)
+
+    def close(self) -> None:
+        """Stops looking for clusters."""
+        self._stop.set()
+        if self._thread.is_alive():
+            self._thread.join(_JOIN_S)
+
+    def _run(self) -> None:
+        assert self._source is not None
+        while not self._stop.is_set():
+            try:
+                self._source.watch(self._publish, self._stop)
+            except Exception:  # the last set stays in force
+                log.exception("the source of clusters failed", extra={"event": "fleet.failed"})
+            self._stop.wait(_AGAIN_S)
+
+    def _publish(self, found: Mapping[str, member.Member]) -> None:
+        """Puts a new set in force, and logs who came and who went."""
+        names = sorted(found)
+        if len(names) > self._max:
+            log.warning(
+                "%d clusters were found, and fleet.max_clusters is %d: those from %s on are left out",
+                len(names), self._max, sanitizing.printable(names[self._max]), extra={"event": "fleet.max"},
+            )  # fmt: skip
+        before = self._members
+        self._members = MappingProxyType({name: found[name] for name in names[: self._max]})
+        self._published.set()
+        came = self._members.keys() - before.keys()
+        went = before.keys() - self._members.keys()
+        if came:
+            log.info("%d clusters came: %s", len(came), _list_names(came), extra={"event": "fleet.came"})
+        if went:
+            log.info("%d clusters went: %s", len(went), _list_names(went), extra={"event": "fleet.went"})
+
+
+def _list_names(names: Iterable[str]) -> str:
+    """Returns the first names for a line of the log."""
+    shown = [sanitizing.printable(name) for name in itertools.islice(sorted(names), _SHOWN + 1)]
+    if len(shown) > _SHOWN:
+        shown[_SHOWN] = "…"
+    return ", ".join(shown)

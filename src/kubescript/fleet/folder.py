@@ -1,0 +1,114 @@
+"""Clusters of the kubeconfig files in a folder: a Secret's volume, or a person's `~/.kube/clusters`."""
+
+from __future__ import annotations
+
+import collections
+import logging
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Final
+
+from kubescript import errors
+from kubescript.cluster import kubeconfig
+from kubescript.fleet import member
+from kubescript.output import sanitizing
+
+__all__ = ["Folder"]
+
+log = logging.getLogger(__name__)
+
+_EVERY_S: Final = 2.0
+"""Seconds between two looks: Kubernetes changes a mounted Secret by a symbolic link, of which not every file system
+tells."""
+_MAX_FILES: Final = 10_000
+_State = tuple[int, int, int]
+"""A file's inode, size and time of change."""
+
+
+class Folder:
+    """The source `kubeconfig-dir`."""
+
+    def __init__(self, path: Path, every_s: float = _EVERY_S) -> None:
+        self._path = path
+        self._every_s = every_s
+        self._read: dict[Path, tuple[_State, list[member.Member]]] = {}
+        """The files as they were last read, so that only changed ones are read again."""
+
+    def watch(self, publish: Callable[[Mapping[str, member.Member]], None], stop: threading.Event) -> None:
+        """See `fleet.Source`."""
+        before = None
+        while not stop.is_set():
+            states = self._look(before)
+            if states is not None and states != before:
+                before = states
+                publish(_name(self._update(states)))
+            stop.wait(self._every_s)
+
+    def _look(self, before: object) -> dict[Path, _State] | None:
+        """Returns the files and their states; None, and a warning at first, if the folder cannot be read."""
+        try:
+            return dict(_files(self._path))
+        except OSError as error:
+            if before is None:
+                log.warning(
+                    "fleet.folder: cannot read %s: %s", self._path, error.strerror, extra={"event": "fleet.folder"}
+                )
+            return None
+
+    def _update(self, states: Mapping[Path, _State]) -> dict[Path, list[member.Member]]:
+        """Reads the files that have changed, and forgets those that are gone."""
+        read = {}
+        for path, state in states.items():
+            known, members = self._read.get(path, (None, []))
+            if known != state:
+                members = _read(path)
+            read[path] = (state, members)
+        self._read = read
+        return {path: members for path, (_, members) in read.items()}
+
+
+def _files(folder: Path) -> Iterator[tuple[Path, _State]]:
+    """Yields the kubeconfig files by name; hidden files are the volume's own."""
+    paths = sorted(path for path in folder.iterdir() if not path.name.startswith("."))
+    for path in paths[:_MAX_FILES]:
+        try:
+            state = path.stat()
+        except OSError:  # gone meanwhile
+            continue
+        if path.is_file():
+            yield path, (state.st_ino, state.st_size, state.st_mtime_ns)
+
+
+def _read(path: Path) -> list[member.Member]:
+    """Returns the members of one file; none, and a warning, if it cannot be read."""
+    what = f"the kubeconfig {sanitizing.printable(path.name)}"
+    try:
+        with path.open("rb") as file:
+            content = file.read(kubeconfig.MAX_BYTES + 1)
+        if len(content) > kubeconfig.MAX_BYTES:
+            raise errors.ClusterError(f"{what} is larger than {kubeconfig.MAX_BYTES >> 20} MiB")
+        return member.list_all(content, path.parent.absolute(), what)
+    except OSError as error:
+        log.warning("%s cannot be read: %s", what, error.strerror, extra={"event": "fleet.unreadable"})
+    except errors.ClusterError as error:
+        log.warning("%s", error.message, extra={"event": "fleet.unreadable"})
+    return []
+
+
+def _name(read: Mapping[Path, list[member.Member]]) -> dict[str, member.Member]:
+    """Returns the members by name: the context's, with its file's before it where several files have it."""
+    # Were the first file's context to keep the name, a new file could take it over, with all that the name permits.
+    counts = collections.Counter(each.name for members in read.values() for each in members)
+    named: dict[str, member.Member] = {}
+    for path, members in read.items():
+        for each in members:
+            name = each.name if counts[each.name] == 1 else f"{path.stem}-{each.name}"
+            if name in named or (name != each.name and name in counts):
+                log.warning(
+                    "two contexts would be named %s, and one is left out", sanitizing.printable(name),
+                    extra={"event": "fleet.ambiguous"},
+                )  # fmt: skip
+                continue
+            named[name] = each if name == each.name else member.rename(each, name)
+    return named

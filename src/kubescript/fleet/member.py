@@ -1,0 +1,209 @@
+"""One found cluster: its name and labels, and a kubeconfig with nothing but this cluster.
+
+An operator's own kubeconfig may run credential plugins and name files. A kubeconfig that was found in a cluster is
+written by whoever may write a Secret there; it is rebuilt from an allow-list of fields.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Final
+from urllib import parse
+
+import msgspec
+
+from kubescript import errors
+from kubescript.cluster import kubeconfig
+from kubescript.kube import object_names
+from kubescript.output import sanitizing
+
+__all__ = ["Member", "check", "list_all", "rename"]
+
+log = logging.getLogger(__name__)
+
+_MAX_BYTES: Final = 256 * 1024
+"""The size of a found kubeconfig; one with certificates has 8 KiB."""
+_MAX_NAME: Final = 253
+_MAX_LABELS: Final = 64
+_MAX_LABEL: Final = 317
+"""Characters of a label's key: a prefix of 253, a slash, and a name of 63."""
+_CLUSTER_FIELDS: Final = ("server", "certificate-authority-data", "tls-server-name", "insecure-skip-tls-verify")
+_USER_FIELDS: Final = ("token", "client-certificate-data", "client-key-data")
+_IGNORED: Final = frozenset({"extensions"})
+_FILES: Final = ("certificate-authority", "client-certificate", "client-key", "tokenFile")
+_EXTENSION: Final = "kubescript"
+"""The name of the extension in which an operator's kubeconfig has a context's labels."""
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """One found cluster."""
+
+    name: str
+    """The context's name for scripts, unique in the fleet."""
+    labels: Mapping[str, str]
+    kubeconfig: bytes = field(repr=False)
+    """JSON with one cluster, one user and one context, which is the current one."""
+    revision: str
+    """A digest of the kubeconfig: connections are made anew when it changes."""
+
+
+def check(name: str, labels: Mapping[str, str], content: bytes) -> Member:
+    """Returns the member of a kubeconfig that was found in a cluster; of several contexts, the current one counts.
+
+    Raises ClusterError, which quotes none of its values, if it does more than name an HTTPS address, CAs and
+    credentials: no plugin, file or proxy.
+    """
+    # Attack: whoever may write a Secret in the hub has this server run a program, read a file, or use a proxy.
+    if not object_names.is_subdomain(name):
+        raise _refuse(name, "its name is not that of an object: lower-case letters, digits, - and .")
+    if len(content) > _MAX_BYTES:
+        raise _refuse(name, f"its kubeconfig is larger than {_MAX_BYTES >> 10} KiB")
+    data = kubeconfig.parse(content, f"the kubeconfig of {name}", aliases=False)
+    context = _current(data, name)
+    cluster = _named(data, "clusters", "cluster", context.get("cluster"), name)
+    user = _named(data, "users", "user", context.get("user"), name) if context.get("user") else {}
+    kept = _keep(cluster, _CLUSTER_FIELDS, name)
+    if parse.urlsplit(str(kept.get("server"))).scheme != "https":
+        raise _refuse(name, "its server is not an https address")
+    # Attack: a cluster named gke_x without a user gets a Google token of this machine.
+    return _member(name, labels, kept, _keep(user, _USER_FIELDS, name), _namespace(context), "found")
+
+
+def list_all(content: bytes, folder: Path, what: str) -> list[Member]:
+    """Returns a member for each context of an operator's kubeconfig file in `folder`; logs those that cannot be used.
+    Raises ClusterError, which calls the file `what`."""
+    data = kubeconfig.parse(content, what)
+    members = []
+    for entry in kubeconfig.entries(data, "contexts"):
+        try:
+            members.append(_of_context(data, entry, folder))
+        except errors.ClusterError as error:
+            log.warning("%s: %s", what, error.message, extra={"event": "fleet.unusable"})
+    return members
+
+
+def rename(found: Member, name: str) -> Member:
+    """Returns the member under another name."""
+    data = msgspec.json.decode(found.kubeconfig)
+    data["contexts"][0]["name"] = data["current-context"] = name
+    return _encode(name, found.labels, data)
+
+
+def _of_context(data: dict[str, Any], entry: dict[str, Any], folder: Path) -> Member:
+    """Returns the member of one context in an operator's kubeconfig."""
+    name = str(entry.get("name"))
+    if not name.strip() or not name.isprintable() or len(name) > _MAX_NAME:
+        raise _refuse(name, "this cannot be a context's name")
+    context = kubeconfig.section(entry, "context")
+    cluster_name = str(context.get("cluster"))
+    cluster = _named(data, "clusters", "cluster", cluster_name, name)
+    user = _named(data, "users", "user", context.get("user"), name) if context.get("user") else {}
+    own = _with_absolute(cluster, folder), _with_absolute(user, folder)
+    return _member(name, _labels_of(context), *own, _namespace(context), cluster_name)
+
+
+def _member(
+    name: str,
+    labels: Mapping[str, str],
+    cluster: Mapping[str, Any],
+    user: Mapping[str, Any],
+    namespace: str,
+    cluster_name: str,
+) -> Member:
+    """Returns the member of these sections."""
+    context = {"cluster": cluster_name, "user": "user", "namespace": namespace}
+    written = {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "clusters": [{"name": cluster_name, "cluster": cluster}],
+        "users": [{"name": "user", "user": user}],
+        "contexts": [{"name": name, "context": context}],
+        "current-context": name,
+    }
+    return _encode(name, labels, written)
+
+
+def _encode(name: str, labels: Mapping[str, str], data: Mapping[str, Any]) -> Member:
+    """Returns the member of a kubeconfig's contents."""
+    content = msgspec.json.encode(data, order="deterministic")
+    return Member(name, _check_labels(name, labels), content, hashlib.sha256(content).hexdigest())
+
+
+def _check_labels(name: str, labels: Mapping[str, str]) -> Mapping[str, str]:
+    """Returns a copy of the labels that cannot be changed. Raises ClusterError."""
+    fits = len(labels) <= _MAX_LABELS and all(
+        isinstance(key, str) and isinstance(value, str) and len(key) <= _MAX_LABEL and len(value) <= _MAX_NAME
+        for key, value in labels.items()
+    )
+    if not fits:
+        raise _refuse(name, f"its labels are not at most {_MAX_LABELS} short strings")
+    return MappingProxyType(dict(labels))
+
+
+def _current(data: dict[str, Any], name: str) -> dict[str, Any]:
+    """Returns the current context, or the only one."""
+    contexts = kubeconfig.entries(data, "contexts")
+    current = data.get("current-context")
+    for entry in contexts:
+        if len(contexts) == 1 or entry.get("name") == current:
+            return kubeconfig.section(entry, "context")
+    raise _refuse(name, "its kubeconfig has no current context")
+
+
+def _named(data: dict[str, Any], entries: str, key: str, wanted: object, name: str) -> dict[str, Any]:
+    """Returns the cluster or user of this name."""
+    for entry in kubeconfig.entries(data, entries):
+        if entry.get("name") == wanted:
+            return kubeconfig.section(entry, key)
+    raise _refuse(name, f"the {key} that its context names is not in the kubeconfig")
+
+
+def _keep(section: Mapping[str, Any], allowed: tuple[str, ...], name: str) -> dict[str, Any]:
+    """Returns the allowed fields. Raises ClusterError, which names the first other one, without its value."""
+    kept = {}
+    for key, value in section.items():
+        if key in _IGNORED or value in ("", None):
+            continue
+        if key not in allowed or not isinstance(value, str | bool):
+            raise _refuse(name, f"a found kubeconfig may not have {str(key)[:40]!r}, only {', '.join(allowed)}")
+        kept[key] = value
+    return kept
+
+
+def _with_absolute(section: Mapping[str, Any], folder: Path) -> dict[str, Any]:
+    """Returns the section with paths that hold anywhere; those of a kubeconfig are relative to its folder."""
+    made = {key: value for key, value in section.items() if key not in _IGNORED}
+    for key in _FILES:
+        if isinstance(made.get(key), str) and made[key]:
+            made[key] = str(folder / made[key])
+    plugin = made.get("exec")
+    # As for kubectl: a command with a slash is a path, any other is looked for on PATH.
+    if isinstance(plugin, dict) and "/" in str(plugin.get("command")):
+        made["exec"] = {**plugin, "command": str(folder / str(plugin["command"]))}
+    return made
+
+
+def _labels_of(context: Mapping[str, Any]) -> Mapping[str, str]:
+    """Returns the labels of a context's extension; kubectl keeps extensions when it writes a kubeconfig."""
+    for entry in kubeconfig.entries(dict(context), "extensions"):
+        if entry.get("name") == _EXTENSION:
+            labels = kubeconfig.section(kubeconfig.section(entry, "extension"), "labels")
+            return {str(key): str(value) for key, value in labels.items()}
+    return {}
+
+
+def _namespace(context: Mapping[str, Any]) -> str:
+    """Returns the context's namespace."""
+    namespace = context.get("namespace")
+    return namespace if isinstance(namespace, str) and namespace else "default"
+
+
+def _refuse(name: str, why: str) -> errors.ClusterError:
+    shown = sanitizing.printable(name[:_MAX_NAME])
+    return errors.ClusterError(f"cluster {shown} cannot be used: {why}", code="cluster.config")

@@ -18,6 +18,7 @@ import resource
 import socket
 import sys
 import termios
+import time
 from collections.abc import Callable
 from typing import Any, ClassVar, Final
 
@@ -27,7 +28,7 @@ from starlette.types import Receive, Scope, Send
 from uvicorn.protocols.http import h11_impl
 
 from kubescript import config, errors
-from kubescript.transports import received, retained, waiting
+from kubescript.transports import ending, received, retained, waiting
 from kubescript.transports import scope_keys as keys
 
 __all__ = ["BACKLOG", "MAX_HEAD", "Connection", "Server", "most", "protocol"]
@@ -65,6 +66,8 @@ _WHOLE: Final = frozenset({h11.DONE, h11.MUST_CLOSE})
 """The client's states once its request has arrived completely."""
 _UNANSWERED: Final = frozenset({h11.IDLE, h11.SEND_RESPONSE})
 """Our states before an answer has begun."""
+_LAST_S: Final = 5
+"""The last seconds of a server that ends, in which scripts may end but no longer begin."""
 _LONG_HEAD: Final = b"HTTP/1.1 431 Request Header Fields Too Large\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
 
 
@@ -109,19 +112,24 @@ def protocol(most: int, wait_s: float = WAIT_S) -> type[Connection]:
 
 
 class Server(uvicorn.Server):
-    """uvicorn's server, with a longer queue in the kernel than asyncio accepts at once. It shuts down without waiting
-    for clients that neither send nor read."""
+    """uvicorn's server, with a longer queue in the kernel than asyncio accepts at once. It shuts down once balancers
+    know, and without waiting for clients that neither send nor read."""
 
     def __init__(
         self,
         options: uvicorn.Config,
         on_start: Callable[[], None] = lambda: None,
         drain: Callable[[], None] = lambda: None,
+        refuse: Callable[[], None] = lambda: None,
+        end: ending.Ending | None = None,
     ) -> None:
-        """`on_start` is called once the server listens, and `drain` when it is about to end."""
+        """`on_start` is called once the server listens, `drain` when it stops to listen, and `refuse` shortly before
+        it ends. `end` knows the balancers."""
         super().__init__(options)
         self._on_start = on_start
         self._drain = drain
+        self._refuse = refuse
+        self._end = end or ending.Ending()
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Starts to listen, and calls `on_start`."""
@@ -140,11 +148,17 @@ class Server(uvicorn.Server):
                 connection.end()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Ends the connections that wait for their clients, and lets running answers finish."""
+        """Ends the connections that wait for their clients, and lets requests that have arrived be answered."""
+        began = time.monotonic()
+        await self._end.announce(lambda: self.force_exit)
         self._drain()
         for connection in list(self.server_state.connections):
             if isinstance(connection, Connection) and connection in connection.waiting:
                 connection.end()
+        grace = self.config.timeout_graceful_shutdown
+        if grace is not None:
+            left = self.config.timeout_graceful_shutdown = grace - round(time.monotonic() - began)
+            asyncio.get_running_loop().call_later(left - _LAST_S, self._refuse)
         await super().shutdown(sockets=sockets)
 
 

@@ -20,6 +20,7 @@ from kubescript import config, errors
 from kubescript.transports import (
     answers,
     backend,
+    ending,
     endpoints,
     retained,
     seats,
@@ -149,9 +150,9 @@ async def _messages(seat: Seat, scope: Scope, receive: Receive, send: Send) -> N
     await seat.sse.post(scope, receive, send)
 
 
-def application(server: backend.Backend, seating: seats.Seats, url: str) -> Starlette:
+def application(server: backend.Backend, seating: seats.Seats, url: str, end: ending.Ending) -> Starlette:
     """Returns the application; `url` is its address for clients."""
-    beside = status.Status(server, seating)
+    beside = status.Status(server, seating, end)
     own = [Route(path, _Seated(seating, _streamable_http, route)) for path, route in endpoints.PATHS.items()]
     routes: list[BaseRoute] = [
         Route("/mcp", _Seated(seating, _streamable_http)),

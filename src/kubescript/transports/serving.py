@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     import uvicorn
     from starlette.types import ASGIApp
 
-    from kubescript.transports import seats
+    from kubescript.transports import ending, seats
 
 __all__ = ["Announce", "serve"]
 
@@ -39,7 +39,7 @@ _Reload = Callable[[config.Settings], Awaitable[None]]
 """Applies other settings from now on. Raises ConfigError, and changes nothing, when they cannot take effect."""
 # Kubernetes kills the process after 30 seconds.
 _GRACE_S: Final = 25
-"""Seconds that running scripts may take to end after SIGTERM."""
+"""Seconds after SIGTERM in which requests may be answered."""
 
 
 async def serve(
@@ -80,9 +80,9 @@ async def _serve_stdio(server: backend.Backend, reread: backend.Reread | None) -
 async def _serve_http(server: backend.Backend, announce: Announce | None, reread: backend.Reread | None) -> None:
     from sse_starlette import sse
 
-    from kubescript.transports import bodies, handshake, http_connections, seats, tls
+    from kubescript.transports import bodies, ending, handshake, http_connections, seats, tls
 
-    # At SIGTERM this feature would cut off pending answers; `drain` ends the streams that have none.
+    # At SIGTERM this feature would cut off pending answers; `seats.drain` ends the streams that have none.
     sse.AppStatus.enable_automatic_graceful_drain = False
     settings = server.settings
     certificates = None
@@ -95,17 +95,14 @@ async def _serve_http(server: backend.Backend, announce: Announce | None, reread
         protocol: Any = http_connections.protocol(most)
         if certificates is not None:
             protocol = handshake.make_factory(protocol, certificates)
-        options = _make_options(_build_application(server, seating, url, closing), protocol)
+        end = ending.Ending()
+        options = _make_options(_build_application(server, seating, url, closing, end), protocol)
 
         async def reload(settings: config.Settings) -> None:
             exposure.check(settings)
             before = set(exposure.find(server.settings))
             await seating.reload(settings)
             _tell(danger for danger in exposure.find(settings) if danger not in before)
-
-        def drain() -> None:
-            server.drain()
-            seating.drain()
 
         # Only once uvicorn has started: an earlier Ctrl-C would end it with a stack trace in the log.
         def on_start() -> None:
@@ -115,7 +112,7 @@ async def _serve_http(server: backend.Backend, announce: Announce | None, reread
                 announce(url)
 
         _end_on_sigterm()
-        serving = http_connections.Server(options, on_start, drain)
+        serving = http_connections.Server(options, on_start, seating.drain, server.drain, end)
         async with anyio.create_task_group() as tasks:
             if certificates is not None:
                 tasks.start_soon(certificates.watch, serving.end_certified)
@@ -170,14 +167,14 @@ async def _try_reload(reread: backend.Reread, reload: _Reload) -> None:
 
 
 def _build_application(
-    server: backend.Backend, seating: seats.Seats, url: str, closing: contextlib.ExitStack
+    server: backend.Backend, seating: seats.Seats, url: str, closing: contextlib.ExitStack, end: ending.Ending
 ) -> ASGIApp:
     """Returns the web application behind its checks, the cheapest check first."""
     from kubescript.auth import access_rules, authenticator
     from kubescript.transports import authentication, beside, bodies, endpoints, guard, routes
 
     settings = server.settings
-    app: ASGIApp = bodies.WholeBodies(routes.application(server, seating, url))
+    app: ASGIApp = bodies.WholeBodies(routes.application(server, seating, url, end))
     page: ASGIApp | None = None
     if settings.knows_callers:
         resources = [endpoints.resource(url, path) for path in ("", *endpoints.PATHS)]

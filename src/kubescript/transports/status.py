@@ -14,7 +14,7 @@ from starlette.responses import JSONResponse, Response
 
 import kubescript
 from kubescript import config, errors
-from kubescript.transports import authentication, backend, seats
+from kubescript.transports import authentication, backend, ending, seats
 from kubescript.transports import scope_keys as keys
 from kubescript.transports.seat import Seat
 
@@ -37,9 +37,10 @@ _TRANSPORTS: Final = ("streamable_http", "sse")
 class Status:
     """The routes beside MCP."""
 
-    def __init__(self, server: backend.Backend, seating: seats.Seats) -> None:
+    def __init__(self, server: backend.Backend, seating: seats.Seats, end: ending.Ending) -> None:
         self._server = server
         self._seats = seating
+        self._end = end
         self._ready: tuple[float, backend.Readiness] | None = None
         self._metrics: tuple[float, bytes] | None = None
         self._asking = anyio.Lock()
@@ -67,7 +68,10 @@ class Status:
         )
 
     async def ready(self, request: Request) -> Response:
-        """Reports whether scripts would be answered."""
+        """Reports whether scripts would be answered, and go on to be."""
+        self._end.note_probe()
+        if self._end.has_begun:
+            return JSONResponse({"status": "ending"}, 503)
         async with self._asking:  # one check answers many probes
             if self._ready is None or time.monotonic() > self._ready[0]:
                 found = await anyio.to_thread.run_sync(self._server.ready, limiter=self._thread)

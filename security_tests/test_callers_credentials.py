@@ -27,9 +27,10 @@ from security_tests.identity_provider import AUDIENCE, Provider
 from tests.kit import callers, clients, http_server, listener, patience
 
 GKE: Final = "gke_shop-prod_europe-west1_one"
+CONTEXTS: Final = ("certified", "filed", "plugged", GKE)
 OWN: Final = "own-token-of-the-server"
 SCRIPT: Final = f"""
-for name in ('certified', 'filed', 'plugged', {GKE!r}):
+for name in {CONTEXTS!r}:
     core = k8s.context(name).CoreV1Api()
     core.list_namespaced_pod('home'), core.read_namespaced_pod('one', 'home')
     core.read_namespaced_pod_log('one', 'home')
@@ -121,7 +122,7 @@ class Far:
 
     def flags(self, settings: Path, toolsets: str = "code") -> tuple[str, ...]:
         """Those of a server in front of it, which may write."""
-        contexts = f"certified,filed,plugged,{GKE}"
+        contexts = ",".join(CONTEXTS)
         return (
             "--toolsets", toolsets, "--kubeconfig", str(self.kubeconfig), "--contexts", contexts, "--writes", "direct",
             "--config", str(settings),
@@ -146,7 +147,9 @@ def far(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Far]:
 def port(far: Far, provider: Provider, tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
     """A server whose callers act by tokens of the provider."""
     settings = tmp_path_factory.mktemp("passing") / "settings.toml"
-    settings.write_text(f'acts_as = "caller"\n[auth]\nissuer = "{provider.url}"\naudience = ["{AUDIENCE}"]\n')
+    auth = f'acts_as = "caller"\n[auth]\nissuer = "{provider.url}"\naudience = ["{AUDIENCE}"]\n'
+    contexts = [f'[contexts.{name}]\naudience = "{AUDIENCE}"\n' for name in CONTEXTS]
+    settings.write_text("".join((auth, *contexts)))
     with http_server.serving(far.flags(settings, "code,cluster"), PATH=far.path) as opened:
         yield opened
 

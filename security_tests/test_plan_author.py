@@ -335,13 +335,13 @@ def test_only_the_authors_own_call_applies_a_plan_that_takes_the_authors_token(p
     """Neither who approves it, nor another caller with another token, nor the server itself, whose rights are greater."""
     (author, token), (other, others) = allowed(place, "author"), allowed(place, "other")
     with place.serving("caller", auth={"token_review": True}) as server:
-        with acting.using(lambda: token):
+        with acting.using(acting.Token(token)):
             case = server.planned(author)
         case.decide()
         with pytest.raises(errors.PlanError, match="is applied by the next call of its author"):
             case.apply()
         server.approvals.recover()
-        with server.seat(other) as seat, acting.using(lambda: others):
+        with server.seat(other) as seat, acting.using(acting.Token(others)):
             assert seat.planning is not None
             with pytest.raises(errors.PlanError, match="is applied by the next call of its author"):
                 seat.planning.approvals.apply(case.plan, lambda _done, _count, _text: None)
@@ -351,7 +351,7 @@ def test_only_the_authors_own_call_applies_a_plan_that_takes_the_authors_token(p
             with pytest.raises(errors.ClusterError, match="token has expired, or there is none"):
                 seat.planning.approvals.apply(case.plan, lambda _done, _count, _text: None)
             assert not case.is_made and seat.planning.approvals.list_ready(author.person) == [case.plan]
-            with acting.using(lambda: token):
+            with acting.using(acting.Token(token)):
                 ended = seat.planning.approvals.apply(case.plan, lambda _done, _count, _text: None)
     assert ended.state == "applied" and case.is_made
 
@@ -360,13 +360,14 @@ def test_an_author_whose_next_token_has_lost_the_cluster_applies_nothing_there(p
     """The provider has taken the group that had the right. A call whose token still has the group applies the plan."""
     author, token = allowed(place, "moved")
     moved = replace(author, groups=("system:authenticated",))
-    context = {"context": "test"}
+    context = {"context": "test", "audience": "test"}
     tables = {
         "context": "prod",
         "contexts": {"prod": context, "lab": context},
         "access": [{"groups": ["system:serviceaccounts"]}, {"contexts": ["lab"]}],
     }
-    with place.serving("caller", auth={"token_review": True}, **tables) as server, acting.using(lambda: token):
+    given = acting.Token(token, audiences=frozenset({"test"}))
+    with place.serving("caller", auth={"token_review": True}, **tables) as server, acting.using(given):
         case = server.planned(author).decide()
         with server.seat(moved) as seat:
             assert seat.planning is not None and seat.planning.approvals.list_ready(moved.person) == [case.plan]
@@ -385,7 +386,7 @@ def test_a_plan_whose_author_never_calls_again_is_not_left_half_applied_for_ever
     """Nobody else has the token. When it has expired, any replica ends it, and says what may have been made."""
     author, token = allowed(place, "gone")
     with place.serving("caller", auth={"token_review": True}) as server:
-        with acting.using(lambda: token):
+        with acting.using(acting.Token(token)):
             case = server.planned(author).decide()
         kept = store.Store(str(place.folder / "state" / "plans.db"))
         kept.claim(case.plan, "a replica that died", 0.0)

@@ -340,7 +340,9 @@ def _make_tenant(
 ) -> tenant.Tenant:
     pinned = _pin_context(settings, operator)
     author = authors.identify(caller, operator.settings) if caller is not None else None
-    return tenant.Tenant(pinned, shared, caller, route, author)
+    # Attack: a caller who may use one of several clusters has its administrator read a token for all of them.
+    is_only = len(operator.settings.contexts) <= 1 and operator.settings.fleet.source is None
+    return tenant.Tenant(pinned, shared, caller, route, author, is_only=is_only)
 
 
 def _pin_context(settings: config.Settings, operator: tenant.Tenant) -> config.Settings:

@@ -45,6 +45,9 @@ def _access(
 ) -> writer.WritableAccess:
     own = settings.of_context(name) if name else settings
     several = len(settings.contexts) > 1
+    if caller is not None:
+        audience = settings.contexts[name].audience if name else None
+        caller = caller.at(name, audience or "")
     rules = permissions.read(own)  # first: a rule that can never match is found without a cluster
     # With several clusters, one that is down must not use up the time of a script that calls all of them.
     patience_s = own.limits.patience_ms / 1000 if several else None
@@ -87,7 +90,7 @@ def of_urls(settings: config.Settings, masking: redaction.Engine) -> dict[str, w
     for url in named.urls:
         kubeconfig = _kubeconfig(url, ca, insecure=named.insecure)
         own = settings.model_copy(update={**changed, "kubeconfig": kubeconfig})
-        made[url] = _access(own, "", masking, acting.Bearer())
+        made[url] = _access(own, "", masking, acting.Bearer(is_only=True))
     return made
 
 

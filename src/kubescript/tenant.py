@@ -79,9 +79,12 @@ class Tenant:
         caller: user.User | None = None,
         route: str = "",
         author: plan.Identity | None = None,
+        *,
+        is_only: bool = True,
     ) -> None:
         """`settings` are this caller's; `caller` is None where callers are not authenticated, and `author` is the
-        caller as plans name it. `route` is the endpoint."""
+        caller as plans name it. `route` is the endpoint. `is_only` says whether the server has only one cluster; a
+        caller may have one of several."""
         self.settings = settings
         self._shared = shared
         self._caller = caller
@@ -93,7 +96,7 @@ class Tenant:
             user = inspection.UserInfo(caller.name, caller.groups)
             engine = engine.of(caller.key, user)
         self._engine = engine
-        accesses = cluster_parts.accesses(settings, engine, act_for(settings, caller))
+        accesses = cluster_parts.accesses(settings, engine, act_for(settings, caller, is_only=is_only))
         self.contexts = contexts.Contexts(accesses)
         self.planning = self._planning(accesses)
         """The planning; None where no cluster takes plans."""
@@ -268,12 +271,13 @@ class Tenant:
                 closing.callback(self.planning.close)
 
 
-def act_for(settings: config.Settings, caller: user.User | None) -> acting.Acting | None:
-    """Returns the identity under which requests are sent; None: the server's own."""
+def act_for(settings: config.Settings, caller: user.User | None, *, is_only: bool = True) -> acting.Acting | None:
+    """Returns the identity under which requests are sent; None: the server's own. `is_only` says whether the server has
+    only one cluster."""
     if caller is None or settings.acts_as == "server":
         return None
     if settings.acts_as == "caller":
-        return acting.Bearer()
+        return acting.Bearer(is_only)
     names = settings.impersonation
     user = names.user_prefix + caller.name
     groups = _list_groups(names, caller.groups)

@@ -7,8 +7,10 @@ with Callers(kubeconfig, folder) as callers:
 
 from __future__ import annotations
 
+import base64
 import contextlib
 import csv
+import json
 import secrets
 from collections.abc import AsyncIterator, Iterator, Sequence
 from pathlib import Path
@@ -23,7 +25,7 @@ from mcp.client.streamable_http import streamable_http_client
 
 from tests.kit import http_server
 
-__all__ = ["GROUPS", "NAMESPACES", "Callers", "connected"]
+__all__ = ["GROUPS", "NAMESPACES", "Callers", "audiences", "connected"]
 
 GROUPS: Final = {"alice": ("platform", "payments"), "bob": ("shop",), "eve": ()}
 NAMESPACES: Final = {"alice": "callers-payments", "bob": "callers-shop"}
@@ -86,6 +88,13 @@ class Callers:
         given = ("--toolsets", "code", "--kubeconfig", str(self.kubeconfig), "--config", str(file), *flags)
         with http_server.serving(given) as port:
             yield port
+
+
+def audiences(token: str) -> list[str]:
+    """For whom a service account's token says it is."""
+    payload = token.split(".")[1]
+    found: list[str] = json.loads(base64.urlsafe_b64decode(payload + "=" * (-len(payload) % 4)))["aud"]
+    return found
 
 
 def _once(create: Any, *arguments: Any) -> None:

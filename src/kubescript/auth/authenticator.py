@@ -200,19 +200,8 @@ def _is_usable(name: str) -> bool:
 
 def _check_audience(found: Mapping[str, Any], wanted: Sequence[str]) -> None:
     """Raises AuthError if a token that an endpoint calls active is for another audience."""
-    audience = found.get("aud", ())
-    if isinstance(audience, str):
-        audience = [audience]
-    if not isinstance(audience, list | tuple):
-        audience = ()
-    # A list or an object among the names could not be looked up in the set.
-    named = filter(_is_text, audience)
-    if set(wanted).isdisjoint(named):
+    if claims.audiences(found).isdisjoint(wanted):
         expected = " or ".join(wanted)
         raise errors.AuthError(
             "the token is for another audience", remedy=f"its aud must name {expected} (auth.audience)"
         )
-
-
-def _is_text(value: object) -> bool:
-    return isinstance(value, str)

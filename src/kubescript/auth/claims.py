@@ -10,7 +10,7 @@ from typing import Any, Final, TypeGuard
 from kubescript import config, errors
 from kubescript.auth import user
 
-__all__ = ["LEEWAY_S", "credential", "of_login"]
+__all__ = ["LEEWAY_S", "audiences", "credential", "of_login"]
 
 LEEWAY_S: Final = 10.0
 """Seconds by which clocks may differ."""
@@ -72,7 +72,16 @@ def _read(claims: Mapping[str, Any], settings: config.Auth, issuer: str, token: 
         groups=_groups(claims.get(settings.groups_claim)),
         scopes=_scopes(claims),
     )
-    return user.Credential(found, _time(claims, "exp"), token)
+    return user.Credential(found, _time(claims, "exp"), token, audiences(claims))
+
+
+def audiences(claims: Mapping[str, Any]) -> frozenset[str]:
+    """Returns the audiences that claims name."""
+    value = claims.get("aud")
+    named = [value] if isinstance(value, str) else value
+    if not isinstance(named, list | tuple):
+        return frozenset()
+    return frozenset(name for name in named if isinstance(name, str))
 
 
 def _check_kind(claims: Mapping[str, Any]) -> None:

@@ -53,7 +53,8 @@ class TokenReview:
 
     def verify(self, token: str) -> user.Credential:
         """Returns the credential of a token. Raises AuthError."""
-        status = self._ask(token).status
+        cluster = self._cluster()
+        status = _ask(cluster, token, self._audience).status
         account = status.user
         if not status.authenticated or not account.username:
             raise errors.AuthError("the cluster does not know the token")
@@ -63,30 +64,29 @@ class TokenReview:
         groups = sorted(set(account.groups))
         subject = account.uid or account.username
         found = user.User(account.username, "token_review", subject, tuple(groups))
-        return user.Credential(found, None, token)
+        return user.Credential(found, None, token, reviewer=cluster.address)
 
-    def _ask(self, token: str) -> _Review:
-        spec: dict[str, Any] = {"token": token}
-        if self._audience:
-            spec["audiences"] = list(self._audience)
-        review = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenReview", "spec": spec}
-        body = msgspec.json.encode(review)
-        call = request.Request(
-            "POST", _PATH, (), "create", True, "authentication.k8s.io", "v1", "tokenreviews", body=body
-        )
-        try:
-            answer = self._cluster().perform(call, _TIMEOUT_S, cancellation.Cancellation())
-            content = _whole(answer.chunks)
-            if answer.status != 201:
-                raise errors.ClusterError(f"the API server answers {answer.status}")
-            return _REVIEW.decode(content)
-        except (errors.ClusterError, msgspec.MsgspecError, ValueError) as error:
-            why = error.message if isinstance(error, errors.ClusterError) else "its answer cannot be read"
-            raise errors.AuthError(
-                "the cluster cannot be asked about the token now; try again",
-                code="auth.unavailable",
-                remedy=f"TokenReview: {why}; the server needs the ClusterRole system:auth-delegator",
-            ) from None
+
+def _ask(cluster: base.Cluster, token: str, audience: tuple[str, ...]) -> _Review:
+    spec: dict[str, Any] = {"token": token}
+    if audience:
+        spec["audiences"] = list(audience)
+    review = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenReview", "spec": spec}
+    body = msgspec.json.encode(review)
+    call = request.Request("POST", _PATH, (), "create", True, "authentication.k8s.io", "v1", "tokenreviews", body=body)
+    try:
+        answer = cluster.perform(call, _TIMEOUT_S, cancellation.Cancellation())
+        content = _whole(answer.chunks)
+        if answer.status != 201:
+            raise errors.ClusterError(f"the API server answers {answer.status}")
+        return _REVIEW.decode(content)
+    except (errors.ClusterError, msgspec.MsgspecError, ValueError) as error:
+        why = error.message if isinstance(error, errors.ClusterError) else "its answer cannot be read"
+        raise errors.AuthError(
+            "the cluster cannot be asked about the token now; try again",
+            code="auth.unavailable",
+            remedy=f"TokenReview: {why}; the server needs the ClusterRole system:auth-delegator",
+        ) from None
 
 
 def _whole(chunks: Any) -> bytes:

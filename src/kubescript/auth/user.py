@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-import time
 from dataclasses import dataclass, field
 from typing import Final
+
+from kubescript.cluster import acting
 
 __all__ = ["LISTED", "Credential", "User", "escape"]
 
@@ -68,12 +69,14 @@ class Credential:
     """Seconds since the epoch."""
     token: str = field(default="", repr=False)
     """The bearer token; empty for a certificate."""
+    audiences: frozenset[str] = frozenset()
+    """The audiences in an identity provider's token."""
+    reviewer: str = ""
+    """The address of the cluster that has vouched for the token."""
 
-    def valid_token(self) -> str:
-        """Returns the token, or an empty string when it has expired."""
-        if self.expires is not None and time.time() >= self.expires:
-            return ""
-        return self.token
+    def as_token(self) -> acting.Token:
+        """Returns the token as clusters may get it."""
+        return acting.Token(self.token, self.expires, self.audiences, self.reviewer)
 
 
 def escape(name: str) -> str:

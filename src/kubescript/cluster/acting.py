@@ -8,13 +8,14 @@ from __future__ import annotations
 import contextlib
 import contextvars
 import re
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Final, Protocol
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Final, Protocol, Self
 
 from kubescript import errors
 
-__all__ = ["Acting", "Bearer", "Impersonated", "is_reserved", "using"]
+__all__ = ["Acting", "Bearer", "Impersonated", "Token", "is_reserved", "using"]
 
 _MAX_NAME: Final = 256
 _MAX_GROUPS: Final = 200
@@ -25,6 +26,24 @@ _RESERVED: Final = ("system:", "kubeadm:")
 """How the names of Kubernetes' own users and groups begin."""
 
 
+@dataclass(frozen=True, slots=True)
+class Token:
+    """A request's bearer token, and for whom it is meant. The `repr` does not show it."""
+
+    text: str = field(default="", repr=False)
+    expires: float | None = None
+    """Seconds since the epoch."""
+    audiences: frozenset[str] = frozenset()
+    """The audiences in an identity provider's token; empty for all others."""
+    reviewer: str = ""
+    """The address of the cluster that has vouched for the token, as `base.Cluster.address`; empty if none has."""
+
+    @property
+    def is_valid(self) -> bool:
+        """Whether there is a token that has not expired."""
+        return bool(self.text) and (self.expires is None or time.time() < self.expires)
+
+
 class Acting(Protocol):
     """A caller on whose behalf requests are sent."""
 
@@ -32,16 +51,22 @@ class Acting(Protocol):
     def with_credentials(self) -> bool:
         """Whether the server's own credentials are sent too."""
 
-    def headers(self) -> Sequence[tuple[str, str]]:
-        """Returns extra headers for each request. Raises ClusterError when the caller cannot be named."""
+    def at(self, context: str, audience: str) -> Acting:
+        """Returns the same caller at one cluster: `context` is its name, and `audience` that of the tokens that its API
+        server takes; both may be empty."""
+
+    def headers(self, address: str) -> Sequence[tuple[str, str]]:
+        """Returns extra headers for each request to the API server at this address. Raises ClusterError when the caller
+        cannot be named."""
 
 
-_token: contextvars.ContextVar[Callable[[], str]] = contextvars.ContextVar("token", default=str)
-"""A function that returns the token of this request; empty if it has expired or does not exist."""
+_NONE: Final = Token()
+_token: contextvars.ContextVar[Token] = contextvars.ContextVar("token", default=_NONE)
+"""The token of the request that is being answered."""
 
 
 @contextlib.contextmanager
-def using(token: Callable[[], str]) -> Iterator[None]:
+def using(token: Token) -> Iterator[None]:
     """Sends a caller's requests with this token, within the block and in threads that inherit this context."""
     # Attack: the requests of a caller with a weak token are sent with a stronger token of the same user.
     given = _token.set(token)
@@ -53,19 +78,48 @@ def using(token: Callable[[], str]) -> Iterator[None]:
 
 @dataclass(frozen=True, slots=True)
 class Bearer:
-    """The token of the request being answered."""
+    """The token of the request being answered, at clusters for which it is meant."""
 
+    is_only: bool = False
+    """Whether the server has no other cluster, whose API server then judges every token."""
+    context: str = ""
+    audience: str = ""
     # Attack: a caller acts as the server, since an API server ignores the token beside the server's client certificate.
     with_credentials: bool = False
 
-    def headers(self) -> Sequence[tuple[str, str]]:
+    def at(self, context: str, audience: str) -> Self:
+        """See `Acting.at`."""
+        return replace(self, context=context, audience=audience)
+
+    def headers(self, address: str) -> Sequence[tuple[str, str]]:
         """Returns the caller's authorization."""
-        token = _token.get()()
-        if not token:
+        token = _token.get()
+        if not token.is_valid:
             raise errors.ClusterError(
                 "the caller's token has expired, or there is none to act with", code="cluster.auth"
             )
-        return (("Authorization", f"Bearer {token}"),)
+        self._check(token, address)
+        return (("Authorization", f"Bearer {token.text}"),)
+
+    def _check(self, token: Token, address: str) -> None:
+        """Raises ClusterError for a token that is not meant for this cluster."""
+        # Attack: the administrator of one cluster reads the tokens that arrive, and uses them at the others.
+        if token.reviewer and token.reviewer != address:
+            raise self._refuse("it is known to another cluster only, which has reviewed it")
+        if token.reviewer or (self.is_only and not self.audience):
+            return
+        if not self.audience:
+            raise self._refuse(f"the operator has not said which audience this cluster takes ({self._setting})")
+        if self.audience not in token.audiences:
+            raise self._refuse(f"its aud does not name {self.audience} ({self._setting})")
+
+    @property
+    def _setting(self) -> str:
+        return f"contexts.{self.context}.audience"
+
+    def _refuse(self, why: str) -> errors.ClusterError:
+        where = f" to {self.context}" if self.context else ""
+        return errors.ClusterError(f"the caller's token is not sent{where}: {why}", code="cluster.auth")
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +130,11 @@ class Impersonated:
     groups: tuple[str, ...] = ()
     with_credentials: bool = True
 
-    def headers(self) -> Sequence[tuple[str, str]]:
+    def at(self, context: str, audience: str) -> Self:
+        """See `Acting.at`."""
+        return self
+
+    def headers(self, address: str) -> Sequence[tuple[str, str]]:
         """Returns the names of the user and the user's groups."""
         if not _is_name(self.user):
             raise _naming_error("the user's name", "auth.user_claim or impersonation.user_prefix")

@@ -142,18 +142,11 @@ class Live:
         except errors.ClusterError as error:
             error.is_unsent = True
             raise
-        self._note_address(server)
+        self._address = _address(server)
         try:
             return self._send(server, call, headers, deadlines, cancel)
         except _StaleConnection:
             return self._send(server, call, headers, deadlines, cancel)
-
-    def _note_address(self, server: credentials.ApiServer) -> None:
-        """Sets the address and trust of the last call."""
-        address = server.url
-        if server.authority:
-            address += f" ca-sha256:{server.authority}"
-        self._address = address
 
     def _send(
         self,
@@ -255,7 +248,7 @@ class Live:
         authorization = self._identity.authorization(server, deadline, cancel)
         if authorization:
             headers["Authorization"] = authorization
-        for name, value in self._caller.headers() if self._caller is not None else ():
+        for name, value in self._caller.headers(_address(server)) if self._caller is not None else ():
             headers.add(name, value)  # a name may occur several times
         return headers
 
@@ -277,6 +270,11 @@ def _sleep(seconds: float, cancel: cancellation.Cancellation) -> None:
     with cancel.closing(woken.set):
         if woken.wait(seconds) or cancel.cancelled:
             raise errors.ClusterError("the call was cancelled", code="cluster.cancelled")
+
+
+def _address(server: credentials.ApiServer) -> str:
+    """Returns a server's address and trust, see `base.Cluster`."""
+    return f"{server.url} ca-sha256:{server.authority}" if server.authority else server.url
 
 
 def _user_agent(call: request.Request) -> str:

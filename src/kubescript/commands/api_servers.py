@@ -51,7 +51,7 @@ class ApiServers:
             fault = protocol.ScriptFault(error.code, error.message)
             return exchanges.Reply(0, fault=fault), None
         server = self._servers[url]
-        with acting.using(lambda: token):
+        with acting.using(acting.Token(token)):
             return server.handle(call, operation, timeout_s)
 
     def close(self) -> None:

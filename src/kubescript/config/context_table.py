@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Literal
+from typing import Annotated, Literal
+
+from pydantic import Field
 
 from kubescript.config import section
 from kubescript.config.write_policy import WritePolicy
@@ -43,6 +45,9 @@ class ClusterPolicy(section.Section):
     """Resources that are denied in this cluster. They replace the server's list, and do not extend it."""
     deny_defaults: bool | None = None
     """Whether to keep the default denials for this cluster; default: the server's value."""
+    audience: Annotated[str | None, Field(min_length=1)] = None
+    """The audience of the tokens that this API server takes, for `acts_as = "caller"`. No token without it is sent
+    there. Default: none is sent, unless the server has only one cluster."""
 
 
 class Context(ClusterPolicy):

@@ -269,7 +269,7 @@ class Settings(pydantic_settings.BaseSettings):
         """Returns these settings as they apply to one of `contexts`."""
         own = self.contexts[name]
         updates: dict[str, object] = {"contexts": {}, "context": name}
-        for field in own.model_fields_set:
+        for field in own.model_fields_set & type(self).model_fields.keys():
             value = getattr(own, field)
             # An explicit null in a table means "not given", and must not hide the server's setting.
             if value is not None:

@@ -106,7 +106,7 @@ async def with_token(ctx: notices.Context, call_next: CallNext) -> HandlerResult
         credential = ctx.request.scope.get(scope_keys.CREDENTIAL)
     if credential is None:
         return await call_next(ctx)
-    with acting.using(credential.valid_token):
+    with acting.using(credential.as_token()):
         return await call_next(ctx)
 
 

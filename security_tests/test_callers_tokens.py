@@ -1,0 +1,174 @@
+"""Where callers act by their own tokens: which cluster gets which token. The clusters are recording servers."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+import anyio
+import pytest
+import yaml
+
+from security_tests.identity_provider import AUDIENCE, Provider
+from security_tests.recorder import Recorder
+from tests.kit import callers, clients, http_server
+from tests.kit.controlplane import shared
+
+CAROL: Final = "token-of-carol-0123456789"
+NAMES: Final = ("east", "west", "unstated")
+EACH: Final = """
+def names(context):
+    try:
+        return [pod.metadata.name for pod in k8s.context(context).CoreV1Api().list_namespaced_pod("home").items]
+    except ApiException as error:
+        return f"{error.code}: {error.message}"
+{name: names(name) for name in k8s.contexts()}
+"""
+SETTINGS: Final = f"""
+acts_as = "caller"
+[auth]
+issuer = "{{issuer}}"
+audience = ["{AUDIENCE}"]
+tokens = {{{{ carol = "sha256:{hashlib.sha256(CAROL.encode()).hexdigest()}" }}}}
+[contexts.east]
+audience = "of-east"
+[contexts.west]
+audience = "of-west"
+[contexts.unstated]
+[[access]]
+users = ["dora"]
+contexts = ["unstated"]
+[[access]]
+"""
+
+
+@pytest.fixture(scope="module")
+def provider() -> Iterator[Provider]:
+    with Provider() as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def clusters() -> Iterator[dict[str, Recorder]]:
+    with Recorder() as east, Recorder() as west, Recorder() as unstated:
+        yield dict(zip(NAMES, (east, west, unstated), strict=True))
+
+
+def kubeconfig(path: Path, servers: dict[str, dict[str, Any]]) -> Path:
+    """A context without a user for each of these servers."""
+    path.write_text(json.dumps({
+        "apiVersion": "v1", "kind": "Config", "current-context": next(iter(servers)),
+        "clusters": [{"name": name, "cluster": cluster} for name, cluster in servers.items()],
+        "users": [],
+        "contexts": [{"name": name, "context": {"cluster": name, "user": ""}} for name in servers],
+    }))  # fmt: skip
+    return path
+
+
+@pytest.fixture(scope="module")
+def port(provider: Provider, clusters: dict[str, Recorder], tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
+    folder = tmp_path_factory.mktemp("tokens")
+    servers = {name: {"server": f"http://127.0.0.1:{each.port}"} for name, each in clusters.items()}
+    settings = folder / "settings.toml"
+    settings.write_text(SETTINGS.format(issuer=provider.url))
+    flags = ("--toolsets", "code", "--kubeconfig", str(kubeconfig(folder / "config", servers)))
+    with http_server.serving((*flags, "--config", str(settings))) as opened:
+        yield opened
+
+
+def ask(port: int, token: str, script: str = EACH) -> Any:
+    """The result of a caller's script."""
+
+    async def evaluate() -> str:
+        async with callers.connected(port, token) as client:
+            return clients.text(await clients.evaluate(client, script))
+
+    return json.loads(anyio.run(evaluate).splitlines()[0])
+
+
+def sent(clusters: dict[str, Recorder]) -> dict[str, set[str]]:
+    """The tokens that each cluster has got since the last time."""
+    seen = {name: each.take() for name, each in clusters.items()}
+    return {name: {token for one in each for token in one.header("Authorization")} for name, each in seen.items()}
+
+
+@pytest.mark.promise("H-10")
+@pytest.mark.parametrize(
+    ("audience", "reached"),
+    [
+        (AUDIENCE, set()),
+        ([AUDIENCE, "of-east"], {"east"}),
+        ([AUDIENCE, "of-west", "of-nowhere"], {"west"}),
+        ([AUDIENCE, "of-east", "of-west"], {"east", "west"}),
+        ([AUDIENCE, "OF-EAST", "of-west ", "", "unstated"], set()),
+    ],
+)
+def test_a_token_goes_to_the_clusters_that_its_audience_names(
+    audience: Any, reached: set[str], provider: Provider, clusters: dict[str, Recorder], port: int
+) -> None:
+    """Neither to another, nor to one whose audience the operator has not stated; the next call is answered."""
+    sent(clusters)
+    token = provider.token(provider.claims(aud=audience))
+    found = ask(port, token)
+    for name in set(NAMES) - reached:
+        assert found[name].startswith(f"cluster.auth: the caller's token is not sent to {name}: "), found
+        assert f"contexts.{name}.audience" in found[name]
+    assert {name for name in NAMES if found[name] == ["one"]} == reached
+    assert sent(clusters) == {name: {f"Bearer {token}"} if name in reached else set() for name in NAMES}
+    assert ask(port, token, "1 + 1") == 2
+
+
+@pytest.mark.promise("H-10")
+def test_who_may_use_one_of_several_clusters_brings_it_no_token_for_all(
+    provider: Provider, clusters: dict[str, Recorder], port: int
+) -> None:
+    """A cluster is not the server's only one because a caller may use no other."""
+    sent(clusters)
+    found = ask(port, provider.token(provider.claims(sub="dora")))
+    assert list(found) == ["unstated"] and "contexts.unstated.audience" in found["unstated"]
+    assert not any(sent(clusters).values())
+
+
+@pytest.mark.promise("H-10")
+def test_a_token_that_names_no_audience_goes_to_none_of_several_clusters(
+    clusters: dict[str, Recorder], port: int
+) -> None:
+    """It is this server's own: no cluster knows it."""
+    sent(clusters)
+    found = ask(port, CAROL)
+    assert set(found) == set(NAMES) and all(text.startswith("cluster.auth: ") for text in found.values()), found
+    assert not any(sent(clusters).values())
+
+
+@pytest.mark.cluster
+@pytest.mark.promise("H-10")
+def test_a_token_that_a_cluster_has_reviewed_goes_to_that_cluster(
+    clusters: dict[str, Recorder], tmp_path: Path, run_folder: Path, run_process: int
+) -> None:
+    """The tokens of all clusters' service accounts name the same audience, so that it proves nothing."""
+    scratch = shared.attach("scratch", run_folder, run_process)
+    made = callers.Callers(scratch.kubeconfig, tmp_path)
+    home = yaml.safe_load(scratch.kubeconfig.read_text())
+    far = {"server": f"http://127.0.0.1:{clusters['east'].port}"}
+    home["clusters"].append({"name": "far", "cluster": far})
+    home["contexts"].append({"name": "far", "context": {"cluster": "far", "user": ""}})
+    both = tmp_path / "both.kubeconfig"
+    both.write_text(yaml.safe_dump(home))
+    token = made.account_token("bob")
+    (claimed,) = callers.audiences(token)
+    settings = tmp_path / "settings.toml"
+    settings.write_text(
+        'acts_as = "caller"\n[auth]\ntoken_review = true\n[contexts.test]\n'
+        f'[contexts.far]\naudience = "{claimed}"\n[[access]]\nusers = ["*:alice"]\ncontexts = ["far"]\n[[access]]\n'
+    )
+    read = f"k8s.CoreV1Api().read_namespaced_config_map('of-bob', {callers.NAMESPACES['bob']!r}).metadata.name"
+    clusters["east"].take()
+    flags = ("--toolsets", "code", "--kubeconfig", str(both), "--config", str(settings))
+    with http_server.serving(flags) as opened:
+        assert ask(opened, token, f"[{read}]") == ["of-bob"]
+        for each in (token, made.account_token("alice")):
+            assert "it is known to another cluster only" in ask(opened, each)["far"]
+    assert clusters["east"].take() == []

@@ -1,4 +1,4 @@
-"""The Helm chart."""
+"""The Helm chart: that of charts/kubescript, with the image's name."""
 
 from __future__ import annotations
 
@@ -7,30 +7,25 @@ import tempfile
 from pathlib import Path
 from typing import Final
 
-from scripts.release import archives, publication, templates
+from scripts.release import archives, publication
 from tests.kit import helm
 
-__all__ = ["file", "make"]
+__all__ = ["SOURCE", "file", "make"]
 
-_SOURCE: Final = publication.PACKAGING / "chart"
-_FILLED: Final = ("Chart.yaml", "values.yaml")
+SOURCE: Final = publication.REPOSITORY / "charts" / "kubescript"
+_EXAMPLE: Final = "repository: registry.example.com/kubescript/kubescript\n"
 
 
 def make(published: publication.Publication, dist: Path) -> None:
     """Writes the chart into `dist`. Raises CalledProcessError when `helm lint --strict` finds a fault."""
     with tempfile.TemporaryDirectory() as name:
-        folder = Path(name) / "kubescript"
-        for source in sorted(path for path in _SOURCE.rglob("*") if path.is_file()):
-            target = folder / source.relative_to(_SOURCE)
-            if source.name in _FILLED:
-                templates.fill(published, source, target)
-                continue
-            target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_bytes(source.read_bytes())
-        subprocess.run([str(helm.program()), "lint", "--strict", str(folder)], check=True)
+        values = Path(name) / "values.yaml"
+        before, _, after = (SOURCE / values.name).read_text().partition(_EXAMPLE)
+        values.write_text(f'{before}repository: "{published.image}"\n{after}')
+        subprocess.run([str(helm.program()), "lint", "--strict", "--values", str(values), str(SOURCE)], check=True)
         # `helm package` puts the time of day into the archive.
-        files = {f"kubescript/{path.relative_to(folder)}": path for path in folder.rglob("*") if path.is_file()}
-        archives.write(file(published, dist), files)
+        files = {f"kubescript/{path.relative_to(SOURCE)}": path for path in SOURCE.rglob("*") if path.is_file()}
+        archives.write(file(published, dist), files | {f"kubescript/{values.name}": values})
 
 
 def file(published: publication.Publication, dist: Path) -> Path:

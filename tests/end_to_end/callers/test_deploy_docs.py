@@ -19,7 +19,7 @@ import yaml
 import kubescript
 from kubescript import config
 from kubescript_safety.controlplane import build
-from tests.kit import clients, commands, http_server, paths, trails
+from tests.kit import chart, clients, commands, http_server, paths, trails
 from tests.kit.controlplane.server import ControlPlane
 
 PAGES = {page.stem: page.read_text("utf-8") for page in sorted((paths.ROOT / "docs").glob("*.md"))}
@@ -29,6 +29,7 @@ FILES = re.findall(r"```toml\n(.*?)```", PAGE, re.DOTALL)
 MANIFESTS: list[dict[str, Any]] = [
     each for text in re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL) for each in yaml.safe_load_all(text)
 ]
+VALUES = next(text for text in re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL) if text.startswith("# values.yaml"))
 NAMED = re.compile(r"`((?:auth|http|tls|impersonation|plans|limits|sandbox|audit)\.[a-z_]+)`")
 
 
@@ -52,29 +53,6 @@ def test_the_settings_that_are_named_exist() -> None:
         assert key in type(getattr(config.Settings(), table)).model_fields, f"{table}.{key}"
 
 
-def test_the_deployment_fits_its_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Port, probes, the file of tokens and the variables are what the server with that file takes."""
-    deployment, service = (
-        next(each for each in MANIFESTS if each["kind"] == kind) for kind in ("Deployment", "Service")
-    )
-    (container,) = deployment["spec"]["template"]["spec"]["containers"]
-    for variable in container["env"]:
-        if variable["name"].startswith("KUBESCRIPT_"):
-            monkeypatch.setenv(
-                variable["name"], variable.get("value", "postgresql://a").replace("$(POD_IP)", "10.0.0.7")
-            )
-    settings = loaded(next(text for text in FILES if text.startswith("# server.toml")), tmp_path)
-    assert settings.http.hosts == ("10.0.0.7", f"{service['metadata']['name']}.{service['metadata']['namespace']}.svc")
-    assert settings.plans.store == "postgresql://a"
-    assert [port["containerPort"] for port in container["ports"]] == [settings.port]
-    assert str(settings.auth.tokens_file).startswith(
-        tuple(f"{each['mountPath']}/" for each in container["volumeMounts"])
-    )
-    role = next(each for each in MANIFESTS if each["kind"] == "ClusterRole")
-    sent = {settings.impersonation.group_prefix + group for group in settings.impersonation.groups}
-    assert set(role["rules"][1]["resourceNames"]) == sent
-
-
 def blocks(title: str) -> list[str]:
     """The commands of one section of the page."""
     section = PAGE.partition(f"\n## {title}\n")[2].partition("\n## ")[0]
@@ -83,13 +61,15 @@ def blocks(title: str) -> list[str]:
 
 @pytest.fixture
 def administrator(
-    scratch: ControlPlane, kubectl_program: Path, tmp_path: Path, run_folder: Path
+    scratch: ControlPlane, kubectl_program: Path, helm_program: Path, tmp_path: Path, run_folder: Path
 ) -> Iterator[Callable[[str], subprocess.CompletedProcess[str]]]:
     """Runs commands in a shell of the cluster's administrator, whose home is empty; what they have made is gone
     afterwards."""
     (tmp_path / "bin").mkdir()
     (tmp_path / "bin" / "kubectl").symlink_to(kubectl_program)
-    (tmp_path / "examples").symlink_to(paths.ROOT / "examples")
+    (tmp_path / "bin" / "helm").symlink_to(helm_program)
+    for name in ("charts", "examples"):
+        (tmp_path / name).symlink_to(paths.ROOT / name)
     own = {"HOME": str(tmp_path), "KUBECONFIG": str(scratch.kubeconfig), "PATH": f"{tmp_path}/bin:{os.environ['PATH']}"}
 
     def run(commands: str) -> subprocess.CompletedProcess[str]:
@@ -112,7 +92,7 @@ def administrator(
         # Nor is there one that empties a namespace.
         kinds = "serviceaccount,configmap,secret,deployment,service,networkpolicy,poddisruptionbudget,ingress"
         run(f"kubectl delete {kinds} --all --namespace kubescript")
-        run("kubectl delete clusterrolebinding kubescript --ignore-not-found")
+        run("kubectl delete clusterrolebinding kubescript kubescript:kubescript:view --ignore-not-found")
         for name in ("kubescript", "my-agents"):
             gone = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
             (tmp_path / "gone.json").write_text(json.dumps(gone))
@@ -152,44 +132,49 @@ def test_the_first_ten_minutes_work(
         assert all(f"`{path}`" in PAGE for path in said["endpoints"].values())
 
 
-EXAMPLE = paths.ROOT / "examples" / "kubernetes" / "kubescript.yaml"
-
-
 def test_the_example_is_set_up_by_the_pages_commands(
     administrator: Callable[[str], subprocess.CompletedProcess[str]], tmp_path: Path
 ) -> None:
     """What the commands make is what the pod mounts and the server reads; the image has this version's tag."""
-    applied, *_ = blocks("In Kubernetes")
-    administrator(f"kubectl create namespace my-agents; touch tokens.csv\n{applied}")
+    applied = next(block for block in blocks("In Kubernetes") if block.startswith("kubectl apply"))
+    administrator(f"touch tokens.csv\n{applied}")
     got = administrator("kubectl get --namespace kubescript deployment,configmap,secret --output json").stdout
     made = {each["kind"]: each for each in json.loads(got)["items"] if each["metadata"]["name"] == "kubescript"}
+    check_mounts(made, tmp_path)
+    assert list(made["Secret"]["data"]) == ["tokens.csv"]
+
+
+def check_mounts(made: chart.Objects, folder: Path) -> config.Settings:
+    """Fails unless the pod has the files that its server is told to read; returns the server's settings."""
     pod = made["Deployment"]["spec"]["template"]["spec"]
     (container,) = pod["containers"]
     mounts = {each["name"]: each["mountPath"] for each in container["volumeMounts"]}
     assert container["image"].endswith(f":{kubescript.__version__}")
-    assert pod["volumes"][1]["secret"]["secretName"] == "kubescript" and list(made["Secret"]["data"]) == ["tokens.csv"]
-    settings = loaded(made["ConfigMap"]["data"]["server.toml"], tmp_path)
-    assert container["args"] == [f"--config={mounts['config']}/server.toml"]
+    assert pod["volumes"][1]["secret"]["secretName"] == "kubescript"
+    settings = chart.settings(made, folder)
+    assert container["args"] == [f"--config={mounts['config']}/server.yaml"]
+    assert [port["containerPort"] for port in container["ports"]] == [settings.port]
     assert str(settings.auth.tokens_file) == f"{mounts['secret']}/tokens.csv"
+    return settings
 
 
-def test_the_larger_set_up_is_taken_by_an_api_server(
+def test_the_chart_is_installed_by_the_pages_commands(
     administrator: Callable[[str], subprocess.CompletedProcess[str]], tmp_path: Path
 ) -> None:
-    """With the page's own commands before its manifests. Both set-ups use the same names, labels and mounts."""
-    (made,) = [block for block in blocks("In Kubernetes") if block.startswith("kubectl create namespace")]
-    (tmp_path / "all.yaml").write_text(yaml.safe_dump_all(MANIFESTS))
-    administrator(f"touch server.toml tokens.csv\n{made}")
-    administrator("kubectl apply --dry-run=server --validate=strict --filename all.yaml")
-    (ours,) = [each for each in MANIFESTS if each["kind"] == "Deployment"]
-    (small,) = [each for each in yaml.safe_load_all(EXAMPLE.read_text()) if each["kind"] == "Deployment"]
-    for field in ("serviceAccountName", "terminationGracePeriodSeconds", "securityContext", "volumes"):
-        assert ours["spec"]["template"]["spec"][field] == small["spec"]["template"]["spec"][field]
-    assert ours["spec"]["selector"] == small["spec"]["selector"]
-    (pod,), (other,) = (each["spec"]["template"]["spec"]["containers"] for each in (ours, small))
-    assert all(
-        pod[field] == other[field] for field in ("image", "args", "securityContext", "volumeMounts", "readinessProbe")
-    )
+    """Then upgraded to the larger set-up by the page's values: what it may impersonate is what the page lists."""
+    (installed,) = [block for block in blocks("In Kubernetes") if block.startswith("kubectl create namespace")]
+    digest = installed.replace("sha256:DIGEST", f"sha256:{'a' * 64}").replace("REGISTRY", "registry.example.com")
+    administrator(f"kubectl create namespace my-agents; touch tokens.csv\n{digest}")
+    (tmp_path / "values.yaml").write_text(VALUES)
+    administrator("helm upgrade kubescript charts/kubescript --namespace kubescript --values values.yaml")
+    made = chart.by_kind(administrator("helm get manifest kubescript --namespace kubescript").stdout)
+    settings = check_mounts(made, tmp_path)
+    assert settings.http.stateless and settings.acts_as == "impersonate"
+    assert made["Deployment"]["spec"]["replicas"] == 3
+    assert made["Ingress"]["spec"]["rules"][0]["host"] == "kubescript.example.com"
+    (role,) = [each for each in MANIFESTS if each.get("kind") == "ClusterRole"]
+    assert made["ClusterRole"]["rules"] == role["rules"]
+    administrator("helm uninstall kubescript --namespace kubescript")
 
 
 def test_a_table_without_a_context_of_the_server_refuses_its_callers_in_words(tmp_path: Path) -> None:

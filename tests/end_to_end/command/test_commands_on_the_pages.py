@@ -47,7 +47,7 @@ NOT_RUN: Final[Mapping[str, str]] = {
     "docker": "test_image.py, with podman; what the image would run is read here",
     "kcadm.sh": "comes with Keycloak's server; test_oidc.py logs in at one that has this client and these scopes",
     "gemini": "test_manifests.py starts what its manifest names",
-    "helm": "test_chart.py, with the real Helm and API server",
+    "helm": "test_deploy_docs.py and tests/end_to_end/chart, with the real Helm and API server",
     "install": "test_one_file.py runs the file under that name",
     "kubectl krew": "test_kubectl_plugin.py, with the real krew",
     "kubectl kubescript": "likewise",

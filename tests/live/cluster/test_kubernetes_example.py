@@ -57,7 +57,7 @@ def test_the_example_names_one_port_and_one_pod() -> None:
     template = kinds["Deployment"]["spec"]["template"]
     (container,) = template["spec"]["containers"]
     assert container["ports"] == [{"name": "http", "containerPort": 8080}]
-    assert "port = 8080" in kinds["ConfigMap"]["data"]["server.toml"]
+    assert "port: 8080" in kinds["ConfigMap"]["data"]["server.yaml"]
     assert kinds["Service"]["spec"]["ports"][0]["targetPort"] == "http"
     assert kinds["NetworkPolicy"]["spec"]["ingress"][0]["ports"][0]["port"] == "http"
     labels = template["metadata"]["labels"]

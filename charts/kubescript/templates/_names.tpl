@@ -1,7 +1,17 @@
-{{- /* The name of a Service is a label of DNS: at most 63 characters, and no dot. */}}
+{{- /* The name of a Service is a label of DNS: it begins with a letter, has at most 63 characters, and no dot. */}}
 {{- define "kubescript.name" -}}
-{{- $name := contains .Chart.Name .Release.Name | ternary .Release.Name (printf "%s-%s" .Release.Name .Chart.Name) -}}
+{{- $name := printf "%s-%s" .Release.Name .Chart.Name -}}
+{{- if regexMatch "^[0-9]" .Release.Name -}}
+{{- $name = printf "%s-%s" .Chart.Name .Release.Name -}}
+{{- else if contains .Chart.Name .Release.Name -}}
+{{- $name = .Release.Name -}}
+{{- end -}}
 {{- $name | replace "." "-" | trunc 63 | trimSuffix "-" }}
+{{- end }}
+
+{{- /* The name of an object of the whole cluster: no namespace and no release has a colon, so no other release makes it. */}}
+{{- define "kubescript.clusterName" -}}
+{{ .Release.Namespace }}:{{ include "kubescript.name" . }}
 {{- end }}
 
 {{- define "kubescript.serviceAccount" -}}

@@ -20,7 +20,7 @@ from mcp.client.stdio import stdio_client
 from mcp_types import Implementation
 
 from kubescript import config, contexts, errors, evaluator, programs, redaction, types
-from kubescript.audit import denials, recorder, script_records, verify
+from kubescript.audit import chain, denials, recorder, script_records, verify
 from kubescript.audit import plan_records as audit_plans
 from kubescript.changes import attempt
 from kubescript.changes.store import record as plan_record
@@ -301,18 +301,17 @@ def test_a_script_that_swallows_the_error_gets_no_answer_either(
     broken: list[int] = []
     write = audit_log.append
 
-    def once(fields: dict[str, Any], **options: Any) -> None:
+    def once(fields: dict[str, Any], **options: Any) -> chain.Head:
         if fields["type"] == "call" and not broken:
             broken.append(1)
             file.rename(file.with_name("aside"))
             file.mkdir()
             try:
-                write(fields, **options)
+                return write(fields, **options)
             finally:
                 file.rmdir()
                 file.with_name("aside").rename(file)
-        else:
-            write(fields, **options)
+        return write(fields, **options)
 
     audit_log.append = once  # type: ignore[method-assign]  # the disk fails for the time of one call
     answer = server.ask(f"try:\n    n = {trails.COUNT}\nexcept Exception:\n    n = 'swallowed'\nn")

@@ -60,7 +60,9 @@ class Application:
         """The flags with which a command finds this application's plans, preceded by a space."""
         self._source, self._masking = source, masking
         self.redaction = _redaction_engine(settings, masking)
-        self.audit = recorder.open_recorder(settings.audit, self.redaction.text_or_withheld)
+        self.audit = recorder.open_recorder(
+            settings.audit, self.redaction.text_or_withheld, is_replica=bool(settings.replicas.store)
+        )
         self.executor = executor.Executor(
             source,
             programs.SCRIPTS,

@@ -51,7 +51,8 @@ def plant(reached: Reached) -> None:
     store.Store.holds = _then(store.Store.holds, reached, "held")  # type: ignore[method-assign]
     for owner, name in ((store.Store, "claim"), (store.Store, "mark"), (store.Store, "finish")):
         setattr(owner, name, _first(getattr(owner, name), reached, name))
-    recorder.Recorder.record_application = _first(recorder.Recorder.record_application, reached, "applied")  # type: ignore[method-assign]
+    for name, point in (("record_start", "begin"), ("record_application", "applied")):
+        setattr(recorder.Recorder, name, _first(getattr(recorder.Recorder, name), reached, point))
     _plant_in_requests(reached)
 
 
@@ -208,7 +209,7 @@ class Deaths:
 
 @contextlib.contextmanager
 def opened(settings: config.Settings, audit: Path) -> Iterator[Deaths]:
-    """Processes of a server with these settings, and this audit file."""
+    """Processes of a server with these settings, and this audit file; replicas have a file each, beside it."""
     ours, theirs = CONTEXT.Pipe()
     scripts, runs_them = CONTEXT.Pipe()
     runner = CONTEXT.Process(target=_run_scripts, args=(settings, runs_them))
@@ -305,7 +306,11 @@ def _live(parts: app.Application, audit: Path, order: _Order, writer: int, scrip
             return scripts.recv(), str
 
         plant(reached)
-        ledger = recorder.open_recorder(config.Audit(file=audit), parts.redaction.text_or_withheld)
+        is_replica = bool(parts.settings.replicas.store)
+        file = audit.with_name(f"{audit.stem}-{os.getpid()}.jsonl") if is_replica else audit
+        ledger = recorder.open_recorder(
+            config.Audit(file=file), parts.redaction.text_or_withheld, is_replica=is_replica
+        )
         access = parts.operator.contexts.default
         assert isinstance(access, WritableAccess)
         approvals = planning.Planning(

@@ -78,7 +78,7 @@ def _describe(kind: str, record: dict[str, Any]) -> tuple[str, str]:
         return target(record), outcome
     if kind == "runbook":
         return f"{record['name']} (sha256 {record['sha256'][:16] or '?'})", _runbook_outcome(record)
-    if kind in {"plan", "decision", "applied"}:
+    if kind in {"plan", "decision", "applying", "applied"}:
         return _plan(kind, record)
     if kind == "script":
         return _script_text(record), _script_outcome(record)
@@ -109,6 +109,8 @@ def _plan(kind: str, record: dict[str, Any]) -> tuple[str, str]:
         verdict = "approved" if record["approves"] else "declined"
         outcome = _join(" ", record["channel"], record["reason"])
         return f"{name}: {verdict} by {record['approver']}", outcome
+    if kind == "applying":
+        return f"{name}: {len(record['decisions'])} approvals", "is applied from here on"
     states = [step["state"] for step in record["steps"]]
     text = f"{name}: {states.count('done')} of {len(states)} changes made"
     # A record lists at most a hundred steps.

@@ -75,9 +75,9 @@ class AuditLog:
         except OSError as error:
             raise file_checks.unavailable(self.path, os.strerror(error.errno or 0), _REMEDY) from None
 
-    def append(self, fields: dict[str, Any], *, sync: bool = True, identity: str = "") -> None:
-        """Writes one record; with `sync`, returns once it is on disk. With an `identity`, writes only to the chain of
-        that id. Raises AuditError on failure."""
+    def append(self, fields: dict[str, Any], *, sync: bool = True, identity: str = "") -> chain.Head:
+        """Writes one record, and returns the chain's end behind it; with `sync`, once it is on disk. With an
+        `identity`, writes only to the chain of that id. Raises AuditError on failure."""
         waiting = None
         try:
             with self._hold_file() as descriptor:
@@ -85,6 +85,7 @@ class AuditLog:
                 if identity:
                     self._check_identity(descriptor, identity)
                 self._write(fields)
+                head = self._head
                 if sync:
                     waiting = os.dup(self._descriptor or descriptor)
             # The wait for the disk is outside the lock, so that others can write during it.
@@ -98,6 +99,7 @@ class AuditLog:
             with self._lock:
                 self._lost_records += 1
             raise
+        return head
 
     def close(self) -> None:
         """Closes the file; a later append opens it again."""

@@ -17,7 +17,7 @@ from kubescript.audit.script_records import TextFilter
 from kubescript.changes import plan
 from kubescript.changes.store import record as plan_record
 
-__all__ = ["describe_application", "describe_breach", "describe_decision", "describe_plan"]
+__all__ = ["describe_application", "describe_breach", "describe_decision", "describe_plan", "describe_start"]
 
 _MAX_STEPS: Final = 100
 # A line may have 32 KiB.
@@ -79,6 +79,27 @@ def describe_breach(planned: plan.Plan, breach: str, text_filter: TextFilter) ->
         "code": "runbook.bounds",
         "text": text_filter(breach),
     }
+
+
+def describe_start(record: plan_record.Record, text_filter: TextFilter) -> dict[str, Any]:
+    """Returns the record of the start of a plan's application, which names the records of the plan and its
+    approvals."""
+    return {
+        "type": "applying",
+        "time": chain.now(),
+        "plan": record.plan.id,
+        "plan_hash": record.plan.hash,
+        "audit": record.plan.audit,
+        "place": text_filter(record.plan.audit_place),
+        "decisions": [_describe_evidence(each.evidence, text_filter) for each in record.decisions if each.counts],
+    }
+
+
+def _describe_evidence(found: plan_record.Evidence | None, text_filter: TextFilter) -> dict[str, Any] | None:
+    """Returns where a decision's record stands; None for a decision that an older version has kept."""
+    if found is None:
+        return None
+    return {"chain": found.chain, "seq": found.seq, "hash": found.hash, "place": text_filter(found.place)}
 
 
 def describe_application(record: plan_record.Record, text_filter: TextFilter) -> dict[str, Any]:

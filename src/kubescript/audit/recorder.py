@@ -31,8 +31,11 @@ __all__ = ["Recorder", "open_recorder", "state"]
 log = logging.getLogger(__name__)
 
 
-def open_recorder(settings: config.Audit, redact: script_records.Redact) -> Recorder | None:
-    """Opens the recorder that the settings ask for; None when they ask for none. Raises AuditError."""
+def open_recorder(
+    settings: config.Audit, redact: script_records.Redact, *, is_replica: bool = False
+) -> Recorder | None:
+    """Opens the recorder that the settings ask for; None when they ask for none. That of a replica also records what
+    becomes of other replicas' plans. Raises AuditError."""
     if settings.file is None:
         return None
     path = settings.file.absolute()
@@ -47,7 +50,7 @@ def open_recorder(settings: config.Audit, redact: script_records.Redact) -> Reco
         log.warning("%s", warning, extra={"event": "audit.key"})
     kept_files = attachments.Store(path, scripts=settings.scripts, responses=settings.responses)
     text_filter = script_records.TextFilter(redact)
-    return Recorder(log_file, kept_files, text_filter, settings.fsync)
+    return Recorder(log_file, kept_files, text_filter, settings.fsync, is_replica=is_replica)
 
 
 def state(settings: config.Audit) -> tuple[bool, str]:
@@ -88,6 +91,8 @@ class Recorder:
         kept_files: attachments.Store,
         text_filter: script_records.TextFilter,
         fsync: str,
+        *,
+        is_replica: bool = False,
     ) -> None:
         self._log = log_file
         self._fsync = fsync
@@ -100,6 +105,8 @@ class Recorder:
             "pid": os.getpid(),
         }
         self.write(fields)
+        self._shared = self.identity() if is_replica else ""
+        """The id of this record, if it also takes what becomes of other replicas' plans."""
         self._log_head("audit.opened")
 
     def begin(
@@ -135,32 +142,50 @@ class Recorder:
         """The record's file, for people: `host:/path`."""
         return f"{socket.gethostname()}:{self._log.path}"
 
+    def takes(self, planned: plan.Plan) -> bool:
+        """Says whether what becomes of a plan may be recorded here: the plan is on this record, or this server and the
+        one that recorded the plan are replicas. Raises AuditError."""
+        if planned.audit and self._shared:
+            return True
+        return planned.audit == self.identity()
+
+    def _chain_of(self, planned: plan.Plan) -> str:
+        """Returns the id of the record on which what this server does with a plan must be."""
+        return self._shared or planned.audit
+
     def record_plan(self, new: plan.Plan) -> None:
         """Records a plan that no script made. Raises AuditError."""
         fields = {"type": "plan", "time": chain.now(), "script": new.script}
         fields |= plan_records.describe_plan(new, self.text_filter)
         self.write(fields, final=True, identity=new.audit)
 
-    def record_decision(self, planned: plan.Plan, decision: plan_record.Decision) -> None:
+    def record_decision(self, planned: plan.Plan, decision: plan_record.Decision) -> plan_record.Evidence:
         """Records a decision on a plan, before it takes effect. Raises AuditError."""
         fields = plan_records.describe_decision(planned.id, decision, self.text_filter)
-        self.write(fields, final=True, identity=planned.audit)
+        own = self._chain_of(planned)
+        head = self.write(fields, final=True, identity=own)
+        return plan_record.Evidence(own, head.seq - 1, head.hash, self.place)
 
     def record_breach(self, planned: plan.Plan, breach: str) -> None:
         """Records that a plan of a runbook is outside the bounds within which it is approved in advance. Raises
         AuditError."""
         fields = plan_records.describe_breach(planned, breach, self.text_filter)
-        self.write(fields, final=True, identity=planned.audit)
+        self.write(fields, final=True, identity=self._chain_of(planned))
+
+    def record_start(self, begun: plan_record.Record) -> None:
+        """Records that a plan's application begins, or goes on, before anything of it is sent. Raises AuditError."""
+        fields = plan_records.describe_start(begun, self.text_filter)
+        self.write(fields, final=True, identity=self._chain_of(begun.plan))
 
     def record_application(self, ended: plan_record.Record) -> None:
         """Records how a plan's application ended. Raises AuditError."""
         fields = plan_records.describe_application(ended, self.text_filter)
-        self.write(fields, final=True, identity=ended.plan.audit)
+        self.write(fields, final=True, identity=self._chain_of(ended.plan))
 
     def application(self, planned: plan.Plan, user: str) -> Entry:
         """Opens an entry for the calls that apply a plan."""
         caller = types.Caller(client=f"plan {planned.id}", user=user)
-        return self.journal(caller, planned.audit)
+        return self.journal(caller, self._chain_of(planned))
 
     def record_refusal(self, script: str, caller: types.Caller, code: str) -> None:
         """Records a script that did not run. Raises AuditError."""
@@ -169,8 +194,9 @@ class Recorder:
         fields = script_records.describe_refusal(subject, _size(script), code)
         self.write(fields, final=True)
 
-    def write(self, fields: dict[str, Any], *, final: bool = False, identity: str = "") -> None:
-        """Writes one record; with an `identity`, only on the record of that id. Raises AuditError.
+    def write(self, fields: dict[str, Any], *, final: bool = False, identity: str = "") -> chain.Head:
+        """Writes one record; with an `identity`, only on the record of that id. Returns the chain's end behind it.
+        Raises AuditError.
 
         A `final` record is one that the caller must wait for: with `fsync = "answer"`, it and all records before it are
         on disk when this returns.
@@ -178,7 +204,7 @@ class Recorder:
         sync = self._fsync == "record"
         if final and self._fsync == "answer":
             sync = True
-        self._log.append(fields, sync=sync, identity=identity)
+        return self._log.append(fields, sync=sync, identity=identity)
 
     def close(self) -> None:
         """Records the orderly end of the server, and closes the file."""

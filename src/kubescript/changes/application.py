@@ -59,6 +59,7 @@ class Applier:
         plan_id: str,
         journal: records.Journal,
         report: work.Report,
+        on_start: progress.Start,
         on_end: progress.End,
         cancel: cancellation.Cancellation | None = None,
     ) -> record.Record:
@@ -79,6 +80,8 @@ class Applier:
         again = reassessment.Reassessment(found.plan, target.assessor, own)
         begun = work.Work(reached, own, again)
         try:
+            # The record that follows here leads to the decisions, which may be on the record of another replica.
+            on_start(reached.taken)
             begun.find_out(target.writer)
         except errors.KubescriptError as error:
             raise _lose(error, reached) from None

@@ -35,12 +35,18 @@ class Ledger(planner.Audit, Protocol):
     def record_plan(self, new: plan.Plan) -> None:
         """Records a plan that no script made. Raises AuditError."""
 
-    def record_decision(self, planned: plan.Plan, decision: record.Decision) -> None:
+    def takes(self, planned: plan.Plan) -> bool:
+        """Says whether what becomes of a plan may be recorded here. Raises AuditError."""
+
+    def record_decision(self, planned: plan.Plan, decision: record.Decision) -> record.Evidence:
         """Records a decision before it takes effect. Raises AuditError."""
 
     def record_breach(self, planned: plan.Plan, breach: str) -> None:
         """Records that a plan of a runbook is outside the bounds within which it is approved in advance. Raises
         AuditError."""
+
+    def record_start(self, begun: record.Record) -> None:
+        """Records that a plan's application begins, or goes on, before anything of it is sent. Raises AuditError."""
 
     def record_application(self, ended: record.Record) -> None:
         """Records how an application ended. Raises AuditError."""
@@ -149,7 +155,7 @@ class Approvals:
         journal = records.NOWHERE
         if self._ledger is not None:
             journal = self._ledger.application(planned, self._sent_as)
-        return self._applier().apply(planned.id, journal, report, self._on_end)
+        return self._applier().apply(planned.id, journal, report, self._on_start, self._on_end)
 
     def _refuse(self, planned: plan.Plan, why: errors.PlanError) -> record.Record:
         """Ends a plan whose author or approver has lost the right to it. Raises PlanError for any other reason."""
@@ -160,6 +166,10 @@ class Approvals:
     @property
     def _person(self) -> str:
         return self._caller.caller.person if self._caller is not None else ""
+
+    @property
+    def _on_start(self) -> progress.Start:
+        return self._ledger.record_start if self._ledger is not None else _record_nowhere
 
     @property
     def _on_end(self) -> progress.End:
@@ -191,10 +201,10 @@ class Approvals:
             raise errors.PlanError(f"{lost[0].approver} may not approve this plan any more", code="plan.approver")
 
     def _check_record(self, planned: plan.Plan) -> None:
-        """Raises PlanError unless all that this server does with the plan goes on the record that has the plan."""
+        """Raises PlanError unless all that this server does with the plan goes on the record that has the plan, or on
+        that of another replica."""
         # Attack: a server without --audit takes over a plan and finishes it, and half of it is on no record.
-        own = self._ledger.identity() if self._ledger is not None else ""
-        if planned.audit == own:
+        if self._ledger.takes(planned) if self._ledger is not None else not planned.audit:
             return
         ours = "none"
         if self._ledger is not None:
@@ -281,5 +291,5 @@ def _untold(_done: int, _count: int, _text: str) -> None:
     """Reports no progress."""
 
 
-def _record_nowhere(_ended: record.Record) -> None:
-    """Keeps no record of an end, since there is no audit."""
+def _record_nowhere(_found: record.Record) -> None:
+    """Keeps no record of a start or an end, since there is no audit."""

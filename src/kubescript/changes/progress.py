@@ -16,10 +16,12 @@ from kubescript.cluster import timers
 if TYPE_CHECKING:
     from kubescript.changes.store import store
 
-__all__ = ["DOUBTFUL", "End", "Progress"]
+__all__ = ["DOUBTFUL", "End", "Progress", "Start"]
 
 log = logging.getLogger(__name__)
 
+Start = Callable[[record.Record], None]
+"""A function that records that an application begins or goes on. Raises AuditError."""
 End = Callable[[record.Record], None]
 """A function that records how an application ended. Raises AuditError."""
 

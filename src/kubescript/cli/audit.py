@@ -77,7 +77,7 @@ def _parse_hash(_context: click.Context, _option: click.Parameter, value: str) -
 
 
 @audit.command()
-@_file_argument
+@click.argument("files", type=user_path.UserPath(dir_okay=False), nargs=-1, required=True, metavar="FILE...")
 @_KEY_OPTION
 @click.option(
     "--head", "anchor", default="", callback=_parse_hash,
@@ -85,12 +85,29 @@ def _parse_hash(_context: click.Context, _option: click.Parameter, value: str) -
 )  # fmt: skip
 @click.pass_context
 @_explain_errors
-def verify(context: click.Context, file: Path, key_file: Path | None, anchor: str) -> None:
-    """Check the whole chain of FILE, rotated files included. Exit code 1: a record was changed or is missing; 2: the
-    chain is keyed and no key was given."""
-    code, text = _verify(file, key_file, anchor)
-    click.echo(text)
-    context.exit(code)
+def verify(context: click.Context, files: tuple[Path, ...], key_file: Path | None, anchor: str) -> None:
+    """Check the whole chain of each FILE, rotated files included; of several replicas' files, also that each plan was
+    approved on one of them and applied once. Exit code 1: a record was changed or is missing; 2: a chain is keyed and
+    no key was given."""
+    if anchor and len(files) > 1:
+        raise click.UsageError("--head is the head of one chain; give its FILE alone")
+    codes = []
+    for file in files:
+        code, text = _verify(file, key_file, anchor)
+        codes.append(code)
+        click.echo(f"{file}: {text}" if len(files) > 1 else text)
+    if len(files) > 1 and _BROKEN not in codes:
+        codes.append(_compare(files))
+    context.exit(_BROKEN if _BROKEN in codes else max(codes))
+
+
+def _compare(files: tuple[Path, ...]) -> int:
+    """Prints whether several chains agree about their plans; returns the exit code."""
+    from kubescript.audit import plan_histories
+
+    report = plan_histories.compare(files)
+    click.echo(plan_histories.as_text(report))
+    return _BROKEN if report.faults else 0
 
 
 def _verify(file: Path, key_file: Path | None, anchor: str = "") -> tuple[int, str]:

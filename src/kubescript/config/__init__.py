@@ -9,6 +9,7 @@ from kubescript.config.fleet import Fleet, LabelSelector
 from kubescript.config.http_transport import LOOPBACK, Http, Tls
 from kubescript.config.loading import load
 from kubescript.config.observability import Audit, Telemetry
+from kubescript.config.replicas import Replicas
 from kubescript.config.runbooks import RUNBOOK_NAME, PreApproved, Runbooks
 from kubescript.config.section import MIB
 from kubescript.config.settings import Mode, Settings, check_reload, lower
@@ -19,6 +20,6 @@ __all__ = [
     "LOOPBACK", "MIB", "ROUTES", "RUNBOOK_NAME", "Access", "Approvals", "Approvers", "Audit", "Auth", "Callers",
     "Context", "DeniedResource", "Expression", "Fleet", "Http", "Impersonation", "Introspection", "LabelSelector",
     "Level", "Limits", "Login", "Mode", "NoticeFormat", "Notify", "OpenShift", "OpenStack", "Output", "Plans",
-    "PreApproved", "Redaction", "RedactionRule", "Route", "Runbooks", "Sandbox", "Settings", "Telemetry", "Tls",
-    "WritePolicy", "check_reload", "defer_models", "load", "lower", "nearest", "normal_url",
+    "PreApproved", "Redaction", "RedactionRule", "Replicas", "Route", "Runbooks", "Sandbox", "Settings", "Telemetry",
+    "Tls", "WritePolicy", "check_reload", "defer_models", "load", "lower", "nearest", "normal_url",
 ]  # fmt: skip

@@ -55,7 +55,7 @@ def load(flags: Mapping[str, object], file: Path | None, folder: Path | None = N
         remedy = """lists and tables in variables are JSON: KUBESCRIPT_HTTP__HOSTS='["a.example.com"]'"""
         raise errors.ConfigError(f"a {PREFIX} variable cannot be read: {error}", remedy=remedy) from None
     _check_contexts(settings)
-    return _with_bound(_with_transport(settings), flags)
+    return _with_bound(_with_shared_store(_with_transport(settings)), flags)
 
 
 def _from_file(file: Path | None, flags: Mapping[str, object]) -> tuple[Path | None, dict[str, Any]]:
@@ -126,6 +126,14 @@ def _with_transport(settings: Settings) -> Settings:
     if "transport" in given or given.isdisjoint(_HTTP_ONLY):
         return settings
     return settings.model_copy(update={"transport": "http"})
+
+
+def _with_shared_store(settings: Settings) -> Settings:
+    """Returns the settings with plans in the database of the replicas, unless they are kept elsewhere."""
+    if not settings.replicas.store or settings.plans.store:
+        return settings
+    plans = settings.plans.model_copy(update={"store": settings.replicas.store})
+    return settings.model_copy(update={"plans": plans})
 
 
 def _with_chosen_contexts(flags: Mapping[str, Any], file: dict[str, Any]) -> tuple[Mapping[str, Any], dict[str, Any]]:

@@ -18,6 +18,7 @@ from kubescript import errors
 from kubescript.config import callers, commands, execution, http_transport, observability
 from kubescript.config.context_table import Context, DeniedResource
 from kubescript.config.fleet import Fleet
+from kubescript.config.replicas import Replicas
 from kubescript.config.runbooks import Runbooks
 from kubescript.config.section import UserPath
 from kubescript.config.write_policy import Plans, WritePolicy
@@ -32,8 +33,8 @@ PREFIX: Final = "KUBESCRIPT_"
 """The prefix of the environment variables that hold settings."""
 _FIXED: Final = (
     "transport", "host", "port", "http", "tls", "auth", "insecure_no_auth", "redaction", "sandbox", "audit",
-    "plans.store", "plans.page", "plans.login", "plans.notify", "limits.memory_mib", "limits.max_timeout_ms",
-    "language", "log_file", "log_format", "telemetry",
+    "plans.store", "plans.page", "plans.login", "plans.notify", "replicas", "limits.memory_mib",
+    "limits.max_timeout_ms", "language", "log_file", "log_format", "telemetry",
     "processes_pool_size",
 )  # fmt: skip
 """Settings of the process, its workers or its listener, not of one caller; only a restart changes them."""
@@ -72,6 +73,8 @@ class Settings(pydantic_settings.BaseSettings):
     all built-in rules."""
     plans: Plans = Plans()
     """Where plans are kept, and for how long."""
+    replicas: Replicas = Replicas()
+    """What several replicas of this server share."""
     runbooks: Runbooks = Runbooks()
     """Scripts that people have reviewed, which a script may call by name."""
     kubeconfig: UserPath | None = None

@@ -104,7 +104,7 @@ class Plans(section.Section):
     """The settings for plans of writes (docs/write.md)."""
 
     store: str = ""
-    """Where plans are kept: an SQLite file, or the URL of a PostgreSQL database that several replicas share. Default:
+    """Where plans are kept: an SQLite file, or the URL of a PostgreSQL database. Default: `replicas.store`, or else
     `kubescript/plans.db` in the user's state directory."""
     expires_s: Annotated[int, Field(ge=10, le=86_400)] = 900
     """Seconds after which a plan can no longer be approved or applied."""

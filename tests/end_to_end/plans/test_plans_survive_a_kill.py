@@ -264,8 +264,14 @@ def place(plane: logged.Logged, tmp_path_factory: pytest.TempPathFactory) -> Ite
 
 
 def ends(file: Path, plan: str) -> list[str]:
-    """The states with which an application has ended, by the audit record."""
-    return [each["state"] for each in trails.records(file, "applied") if each["plan"] == plan]
+    """The states with which an application has ended, by the audit record, or by those of all replicas."""
+    every = itertools.chain.from_iterable(trails.records(each, "applied") for each in records_beside(file))
+    return [each["state"] for each in every if each["plan"] == plan]
+
+
+def records_beside(file: Path) -> list[Path]:
+    """The audit record, and those of other replicas."""
+    return sorted(file.parent.glob(f"{file.stem}*.jsonl"))
 
 
 # --- at every point ---------------------------------------------------------------------------------------------------
@@ -286,7 +292,7 @@ def die_everywhere(place: Place, writes: tuple[str, ...]) -> None:
     first = place.approved(writes)
     whole = place.deaths.apply(first.id)
     assert not whole.was_killed
-    assert set(whole.points) == {"claim", "try", "mark", "send", "answer", "applied", "finish"}
+    assert set(whole.points) == {"claim", "begin", "try", "mark", "send", "answer", "applied", "finish"}
     made = [first]
     for dies_at in deaths(whole.points, writes):
         made.append(place.approved(writes))
@@ -308,8 +314,10 @@ def die_everywhere(place: Place, writes: tuple[str, ...]) -> None:
         assert ended.text == f"{len(writes)} of {len(writes)} changes were made"
         # Who dies between the two has put the end on record, and whoever comes next does not know.
         assert set(ends(place.file, each.id)) == {"applied"}
-    done = subprocess.run([clients.KUBESCRIPT, "audit", "verify", str(place.file)], capture_output=True, text=True)
+    files = records_beside(place.file)
+    done = subprocess.run([clients.KUBESCRIPT, "audit", "verify", *files], capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
+    assert len(files) == 1 or f"applied plans: {len(made)};" in done.stdout
 
 
 @pytest.mark.sampled
@@ -321,8 +329,13 @@ def test_wherever_a_server_dies_the_next_one_neither_loses_nor_repeats_a_request
 
 
 @pytest.mark.sampled
-def test_nor_with_postgresql(plane: logged.Logged, postgresql: postgres.Postgres, tmp_path: Path) -> None:
-    with opened(plane, postgresql.database(), tmp_path, write_policy={"per_minute": 10_000}) as place:
+def test_nor_between_replicas_with_a_record_each(
+    plane: logged.Logged, postgresql: postgres.Postgres, tmp_path: Path
+) -> None:
+    """Their plans are in PostgreSQL: one server makes and approves a plan, the next one dies with it, a third one ends
+    it, and their records verify together."""
+    url = postgresql.database()
+    with opened(plane, url, tmp_path, write_policy={"per_minute": 10_000}, replicas={"store": url}) as place:
         die_everywhere(place, ("evict",))
 
 

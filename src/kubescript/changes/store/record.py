@@ -8,7 +8,7 @@ import msgspec
 
 from kubescript.changes import plan
 
-__all__ = ["Application", "Decision", "Question", "Record", "State", "StepState"]
+__all__ = ["Application", "Decision", "Evidence", "Question", "Record", "State", "StepState"]
 
 State = Literal["pending", "approved", "declined", "expired", "applying", "applied", "stopped"]
 """`stopped`: some of the plan's requests may have been carried out, and the others never will be."""
@@ -16,6 +16,17 @@ State = Literal["pending", "approved", "declined", "expired", "applying", "appli
 StepState = Literal["waiting", "sending", "not sent", "done", "failed", "unknown"]
 """`sending` is written before the request is sent, and remains if the server dies; `not sent`: no byte of it was sent,
 though it was written that it would be; `unknown`: the request may or may not have been carried out."""
+
+
+class Evidence(msgspec.Struct, frozen=True):
+    """Where an audit record stands."""
+
+    chain: str
+    """The id of its chain."""
+    seq: int
+    hash: str
+    place: str
+    """The file when it was written, for people: `host:/path`."""
 
 
 class Decision(msgspec.Struct, frozen=True):
@@ -37,6 +48,9 @@ class Decision(msgspec.Struct, frozen=True):
     """The person, if authenticated."""
     lapsed: bool = False
     """Whether the person had lost the right to approve the plan before the last approval was given."""
+
+    evidence: Evidence | None = None
+    """The record of this answer in the audit; None without an audit."""
 
     @property
     def counts(self) -> bool:

@@ -21,8 +21,8 @@ from kubescript.changes.store import database, decisions, limits, questions, rec
 
 __all__ = ["PutOnRecord", "Store"]
 
-PutOnRecord = Callable[[plan.Plan, record.Decision], None]
-"""A function that puts a decision on a plan on the audit record. Raises AuditError."""
+PutOnRecord = Callable[[plan.Plan, record.Decision], record.Evidence]
+"""A function that puts a decision on a plan on the audit record, and returns where it stands. Raises AuditError."""
 
 _PLANS: Final = schema.PLANS
 _STATE: Final = schema.PLANS.c.state
@@ -198,7 +198,10 @@ class Store:
             # Nothing takes effect unrecorded: the answer takes effect when this transaction ends. Attack: an answer
             # that does not count is on record as an approval. So it is put there when nothing else can refuse it.
             if put_on_record is not None:
-                put_on_record(found.plan, dated)
+                evidence = put_on_record(found.plan, dated)
+                proven = msgspec.structs.replace(dated, evidence=evidence)
+                decided = msgspec.structs.replace(decided, decisions=(*found.decisions, proven))
+                _write(connection, decided)
         return decided
 
     def claim(self, plan_id: str, owner: str, lease_s: float) -> record.Record:

@@ -183,7 +183,7 @@ def test_an_answer_that_cannot_be_recorded_does_not_count(plans: store.Store) ->
     """The plan waits on, for the next answer."""
     new = added(plans)
 
-    def fail(_plan: plan.Plan, _decision: record.Decision) -> None:
+    def fail(_plan: plan.Plan, _decision: record.Decision) -> record.Evidence:
         raise errors.AuditError("the disk is full")
 
     with pytest.raises(errors.AuditError, match="full"):

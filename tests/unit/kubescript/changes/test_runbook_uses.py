@@ -64,7 +64,7 @@ def test_what_does_not_count_uses_nothing_up(new_database: Callable[[], str]) ->
         assert decide(plans, keep(plans, **changes), most=1) == "plan.approver"
     waits = keep(plans)
 
-    def fail(_planned: plan.Plan, _decision: record.Decision) -> None:
+    def fail(_planned: plan.Plan, _decision: record.Decision) -> record.Evidence:
         raise errors.AuditError("the disk is full")
 
     with pytest.raises(errors.AuditError):

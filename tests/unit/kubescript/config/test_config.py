@@ -109,6 +109,7 @@ WRONG = {
     ),
     "wrong type": ('port = "many"', "`port`", "integer"),
     "out of range": ("[limits]\ndepth = 5000", "`limits.depth`", "1024"),
+    "a file for replicas": ('[replicas]\nstore = "/var/plans.db"', "`replicas.store`", "set plans.store"),
     "broken TOML": ("port = ", "k.toml", ""),
 }
 
@@ -123,6 +124,22 @@ def test_a_wrong_file_is_an_error_that_names_the_key(case: str, tmp_path: Path) 
         config.load({}, file)
     assert all(part in caught.value.message for part in expected), caught.value.message
     assert config.load({}, None).read_only
+
+
+def test_plans_are_where_replicas_share_them(tmp_path: Path) -> None:
+    """Unless they are kept elsewhere; and no error quotes the password."""
+    file = tmp_path / "k.toml"
+    file.write_text('[replicas]\nstore = "postgresql://u:hidden@h/d"\n')
+    shared = config.load({}, file)
+    assert shared.plans.store == shared.replicas.store == "postgresql://u:hidden@h/d"
+    with pytest.raises(errors.ConfigError, match=r"cannot change while the server runs: .*replicas"):
+        config.check_reload(config.load({}, None), shared)
+    file.write_text('[replicas]\nstore = "postgres://u:hidden@h/d"\n')
+    with pytest.raises(errors.ConfigError) as caught:
+        config.load({}, file)
+    assert "hidden" not in str(caught.value)
+    file.write_text('[replicas]\nstore = "postgresql://h/d"\n[plans]\nstore = "/plans.db"\n')
+    assert config.load({}, file).plans.store == "/plans.db"
 
 
 def test_a_missing_file_is_an_error(tmp_path: Path) -> None:

@@ -1,0 +1,213 @@
+"""Whether the chains of several replicas agree about the plans in them: each application leads to the plan and to its
+approvals, which may be on the chain of another replica, and no plan was applied twice.
+
+`kubescript audit verify A B C` calls it when each chain is whole by itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from kubescript.audit import reader
+
+__all__ = ["Report", "as_text", "compare"]
+
+_READS: Final = frozenset({"get", "list", "watch"})
+_SHOWN: Final = 20
+"""How many faults are shown."""
+_Place = tuple[str, int]
+"""A chain, and the number of a record in it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What the comparison has found."""
+
+    applications: int
+    """How many plans were applied, as a whole or in part."""
+    faults: tuple[str, ...]
+    gone: int
+    """How many records are named that were in older files, which are missing."""
+
+
+@dataclass(slots=True)
+class _Chain:
+    """One chain's part of the plans."""
+
+    path: Path
+    id: str = ""
+    first: int = -1
+    """Number of the first record that is there."""
+    plans: dict[str, dict[str, Any]] = field(default_factory=dict)
+    decisions: dict[int, dict[str, Any]] = field(default_factory=dict)
+    starts: list[dict[str, Any]] = field(default_factory=list)
+    ends: list[dict[str, Any]] = field(default_factory=list)
+    sent: dict[str, set[str]] = field(default_factory=dict)
+    """Maps each plan to the audit ids of the requests that have changed something."""
+
+
+def compare(paths: Sequence[Path]) -> Report:
+    """Compares the chains that end in these files. Raises ConfigError for a file that is no audit record."""
+    return _Comparison([_read(path) for path in paths]).run()
+
+
+def _read(path: Path) -> _Chain:
+    chain = _Chain(path)
+    for record in reader.records(path):
+        if chain.first < 0:
+            chain.first = record["seq"]
+        _sort(chain, record)
+    return chain
+
+
+def _sort(chain: _Chain, record: dict[str, Any]) -> None:
+    """Keeps a record that is about a plan."""
+    match record["type"]:
+        case "file" if not chain.id:
+            # Chains of older versions have no id. See `chain.identity`.
+            chain.id = str(record.get("chain") or record["hash"])
+        case "plan":
+            chain.plans[record["plan"]] = _pick(record, "plan_hash", "approvals")
+        case "decision":
+            chain.decisions[record["seq"]] = _pick(record, "plan", "plan_hash", "approves", "hash")
+        case "applying":
+            chain.starts.append(record)
+        case "applied":
+            chain.ends.append(record)
+        case "call" if _has_changed(record):
+            chain.sent.setdefault(record["plan"], set()).add(record["audit_id"])
+
+
+def _pick(record: dict[str, Any], *names: str) -> dict[str, Any]:
+    """Returns these fields of a record."""
+    return {name: record[name] for name in names}
+
+
+def _has_changed(record: dict[str, Any]) -> bool:
+    """Says whether a call is a request of a plan that was carried out."""
+    is_write = "plan" in record and not record.get("dry_run") and record.get("verb") not in _READS
+    return is_write and 200 <= record["status"] < 300
+
+
+class _Comparison:
+    """The comparison of several chains."""
+
+    def __init__(self, chains: Sequence[_Chain]) -> None:
+        self._chains = chains
+        self._by_id = {each.id: each for each in chains}
+        self._faults: list[str] = []
+        self._gone = 0
+
+    def run(self) -> Report:
+        """Compares all records."""
+        self._faults += self._list_same_chains()
+        applied = set()
+        for chain in self._chains:
+            for start in chain.starts:
+                applied.add(start["plan"])
+                self._check_start(chain, start)
+            begun = {start["plan"] for start in chain.starts}
+            for end in chain.ends:
+                # An older version has recorded no start, and a plan may end before anything of it is sent.
+                if end["state"] == "applied" and end["plan"] not in begun:
+                    applied.add(end["plan"])
+                    self._find_approval(chain, end)
+        for plan in sorted(applied):
+            self._check_once(plan)
+        return Report(len(applied), tuple(dict.fromkeys(self._faults)), self._gone)
+
+    def _list_same_chains(self) -> Iterator[str]:
+        """Yields the files that are no chains of their own."""
+        for chain in self._chains:
+            other = self._by_id[chain.id]
+            if other is not chain:
+                yield f"{chain.path} and {other.path} are the same chain"
+
+    def _check_start(self, chain: _Chain, start: dict[str, Any]) -> None:
+        """Checks that what one start names is on record."""
+        name = f"{chain.path} record {start['seq']}: plan {start['plan']}"
+        made = self._find_plan(name, start)
+        proven = {self._find_decision(name, start, each) for each in start["decisions"] if each is not None}
+        if None in start["decisions"]:
+            self._find_approval(chain, start)
+        elif made is not None and len(proven) < made["approvals"]:
+            self._faults.append(f"{name} was applied with {len(proven)} of {made['approvals']} approvals")
+
+    def _find_plan(self, name: str, start: dict[str, Any]) -> dict[str, Any] | None:
+        """Returns the record of a plan that is applied; None, with the fault, if it is not there."""
+        home = self._by_id.get(start["audit"])
+        if home is None:
+            self._faults.append(f"{name} was recorded in {_where(start['place'], start['audit'])}, which is not given")
+            return None
+        made = home.plans.get(start["plan"])
+        if made is None and home.first > 0:
+            self._gone += 1
+        elif made is None or made["plan_hash"] != start["plan_hash"]:
+            self._faults.append(f"{name} is not on record in {home.path} as it was applied")
+            return None
+        return made
+
+    def _find_decision(self, name: str, start: dict[str, Any], named: dict[str, Any]) -> _Place:
+        """Finds a decision that led to an application, or notes the fault; returns its place."""
+        place = named["chain"], named["seq"]
+        home = self._by_id.get(named["chain"])
+        what = f"{name}: its approval is record {named['seq']} of"
+        if home is None:
+            self._faults.append(f"{what} {_where(named['place'], named['chain'])}, which is not given")
+            return place
+        found = home.decisions.get(named["seq"])
+        if found is None and named["seq"] < home.first:
+            self._gone += 1
+            return place
+        expected = {"plan": start["plan"], "plan_hash": start["plan_hash"], "approves": True, "hash": named["hash"]}
+        if found != expected:
+            self._faults.append(f"{what} {home.path}, which is not an approval of this plan")
+        return place
+
+    def _find_approval(self, chain: _Chain, record: dict[str, Any]) -> None:
+        """Finds an approval of a plan whose application, by an older version, does not name it."""
+        for each in self._chains:
+            for found in each.decisions.values():
+                if found["approves"] and (found["plan"], found["plan_hash"]) == (record["plan"], record["plan_hash"]):
+                    return
+        if chain.first > 0:
+            self._gone += 1
+            return
+        self._faults.append(f"{chain.path} record {record['seq']}: plan {record['plan']} has no approval on record")
+
+    def _check_once(self, plan: str) -> None:
+        """Checks that no request of a plan was carried out twice."""
+        ends = [end for chain in self._chains for end in chain.ends if end["plan"] == plan]
+        sent = {audit_id for chain in self._chains for audit_id in chain.sent.get(plan, ())}
+        done: list[set[str]] = []
+        for end in ends:
+            done += [set() for _ in range(len(end["steps"]) - len(done))]
+            for ids, step in zip(done, end["steps"], strict=False):
+                if step["state"] == "done":
+                    ids.add(step["audit_id"])
+        known = {step["audit_id"] for end in ends for step in end["steps"]}
+        is_complete = bool(ends) and not any(end["more_steps"] for end in ends)
+        # A server that has died after it had recorded the end leaves a second record of the same requests.
+        if any(len(ids) > 1 for ids in done) or (is_complete and not sent <= known):
+            self._faults.append(f"plan {plan} was applied twice: a request of it was carried out under two audit ids")
+
+
+def _where(place: str, chain: str) -> str:
+    """Names a file, by its place when it was written."""
+    return f"{place} (chain {chain})" if place else f"the chain {chain}"
+
+
+def as_text(report: Report) -> str:
+    """Returns the report in human-readable form."""
+    if report.faults:
+        lines = [f"BROKEN {fault}" for fault in report.faults[:_SHOWN]]
+        if len(report.faults) > _SHOWN:
+            lines.append(f"{len(report.faults) - _SHOWN} more faults")
+        return "\n".join(lines)
+    text = f"applied plans: {report.applications}; each approval is on record, and no plan was applied twice"
+    if report.gone:
+        text += f"; {report.gone} of their records were in older files, which are missing"
+    return text

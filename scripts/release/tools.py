@@ -5,12 +5,9 @@ go.sum there contains the hash of every source that is compiled; no program is d
 
 from __future__ import annotations
 
-import json
-import subprocess
 from pathlib import Path
 from typing import Final
 
-from kubescript_safety.controlplane import build, gotool
 from scripts.release import publication
 from tests.kit import gomodule
 
@@ -33,9 +30,4 @@ def program(name: str) -> Path:
 
 def module(name: str, path: str) -> Path:
     """Returns the folder with the sources of a Go module that a program is built from."""
-    go = gotool.find(build.go_version(), build.cache())
-    command = [str(go), "mod", "download", "-json", path]
-    done = subprocess.run(
-        command, cwd=publication.PACKAGING / "tools" / name, capture_output=True, text=True, check=True
-    )
-    return Path(json.loads(done.stdout)["Dir"])
+    return gomodule.sources(publication.PACKAGING / "tools" / name, path)

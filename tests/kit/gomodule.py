@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
+import subprocess
 from pathlib import Path
 
 from kubescript_safety.controlplane import build, gotool
 
-__all__ = ["program"]
+__all__ = ["program", "sources"]
 
 
 def program(module: Path, package: str = ".", linker_flags: str = "-s -w") -> Path:
@@ -21,6 +23,14 @@ def program(module: Path, package: str = ".", linker_flags: str = "-s -w") -> Pa
         if not target.exists():
             _build(target, module, package, linker_flags)
     return target
+
+
+def sources(module: Path, path: str) -> Path:
+    """The folder with the sources of a Go module that `module` pins."""
+    go = gotool.find(build.go_version(), build.cache())
+    command = [str(go), "mod", "download", "-json", path]
+    done = subprocess.run(command, cwd=module, capture_output=True, text=True, check=True)
+    return Path(json.loads(done.stdout)["Dir"])
 
 
 def _build(target: Path, module: Path, package: str, linker_flags: str) -> None:

@@ -1,0 +1,78 @@
+"""The source `cluster-api`: Clusters of Cluster API, whose kubeconfigs it keeps in Secrets beside them."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from typing import Final
+
+import msgspec
+
+from kubescript.cluster import base
+from kubescript.fleet import following, hub, member, objects
+
+__all__ = ["ClusterApi"]
+
+_GROUP: Final = "cluster.x-k8s.io"
+# Cluster API's contract: the kubeconfig of CLUSTER is in the key `value` of the Secret CLUSTER-kubeconfig.
+_LABEL: Final = "cluster.x-k8s.io/cluster-name"
+_SUFFIX: Final = "-kubeconfig"
+_KEY: Final = "value"
+
+
+class _Status(msgspec.Struct, frozen=True):
+    phase: str = ""
+
+
+class _Cluster(msgspec.Struct, frozen=True):
+    metadata: objects.Metadata
+    status: _Status = _Status()
+
+
+class ClusterApi:
+    """Clusters of one namespace, or of all; they are members while they are provisioned."""
+
+    def __init__(self, cluster: base.Cluster, namespace: str, label_selector: str, most: int) -> None:
+        """An empty namespace means all; `label_selector` selects Clusters. At most `most` of them are kept."""
+        clusters = hub.Kind(_GROUP, "clusters", namespace, label_selector)
+        secrets = hub.Kind("", "secrets", namespace, _LABEL)
+        self._clusters = hub.Watch(cluster, clusters, _read_cluster, most)
+        self._secrets = hub.Watch(cluster, secrets, _read_secret, most)
+
+    @property
+    def kinds(self) -> tuple[hub.Kind, ...]:
+        """What the server's account must be allowed to list and watch."""
+        return self._clusters.kind, self._secrets.kind
+
+    def watch(self, publish: Callable[[Mapping[str, member.Member]], None], stop: threading.Event) -> None:
+        """See `fleet.Source`."""
+        following.follow((self._clusters, self._secrets), self._find, publish, stop)
+
+    def _find(self) -> Iterator[following.Candidate | following.Problem]:
+        secrets = self._secrets.objects()
+        for key, cluster in self._clusters.objects().items():
+            if cluster.status.phase != "Provisioned":
+                continue
+            name = self._name(key)
+            secret = secrets.get(hub.Key(key.namespace, key.name + _SUFFIX))
+            if secret is None:
+                yield following.Problem(name, f"there is no usable Secret {key}{_SUFFIX} with the label {_LABEL}")
+            else:
+                yield following.Candidate(name, cluster.metadata.labels, secret.value)
+
+    def _name(self, key: hub.Key) -> str:
+        """Returns the member's name: the Cluster's own, or behind its namespace where all are watched."""
+        # Attack: a Cluster that somebody makes in another namespace takes over a name, with all that the name permits.
+        # A namespace has no dots, so no two Clusters have one name.
+        return key.name if self._clusters.kind.namespace else f"{key.namespace}.{key.name}"
+
+
+def _read_cluster(content: bytes) -> _Cluster:
+    return msgspec.json.decode(content, type=_Cluster)
+
+
+def _read_secret(content: bytes) -> objects.Secret | None:
+    """Returns the kubeconfig; None for the Secrets with keys of CAs, which have the same label."""
+    if not msgspec.json.decode(content, type=objects.Object).metadata.name.endswith(_SUFFIX):
+        return None
+    return objects.read_secret(content, (_KEY,))

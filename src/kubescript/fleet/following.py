@@ -1,0 +1,125 @@
+"""Follows the hub's objects, and publishes the members that they make. The sources call it."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from kubescript import errors
+from kubescript.fleet import hub, member
+from kubescript.output import sanitizing
+from kubescript_sandbox.host import cancellation
+
+__all__ = ["Candidate", "Problem", "follow"]
+
+log = logging.getLogger(__name__)
+
+_TICK_S: Final = 0.5
+"""Seconds between two looks for changes, which are then published together."""
+_SHOWN: Final = 20
+"""How many problems one publication logs."""
+_JOIN_S: Final = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """What the hub says of one cluster, which is still to be checked."""
+
+    name: str
+    labels: Mapping[str, str]
+    kubeconfig: bytes = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Why a cluster is left out."""
+
+    name: str
+    why: str
+
+
+def follow(
+    watches: Sequence[hub.Watch[Any]],
+    find: Callable[[], Iterable[Candidate | Problem]],
+    publish: Callable[[Mapping[str, member.Member]], None],
+    stop: threading.Event,
+) -> None:
+    """Runs the watches until `stop` is set. When all objects have been listed, and after each change, publishes the
+    members that `find` makes of them, under different names; logs what is left out."""
+    cancel = cancellation.Cancellation()
+    threads = [
+        threading.Thread(target=each.run, args=(cancel,), name="kubescript-hub", daemon=True) for each in watches
+    ]
+    for thread in threads:
+        thread.start()
+    published: list[int] = []
+    found = _Found()
+    try:
+        while not stop.wait(_TICK_S):
+            changes = [each.changes for each in watches]
+            if all(changes) and changes != published:
+                found.update([*_list_problems(watches), *find()])
+                publish(found.members)
+                published = changes
+    finally:
+        cancel.cancel()
+        for thread in threads:
+            thread.join(_JOIN_S)
+
+
+def _list_problems(watches: Iterable[hub.Watch[Any]]) -> Iterator[Problem]:
+    for each in watches:
+        for key, why in each.problems().items():
+            yield Problem(f"{each.kind.resource} {key}", why)
+
+
+class _Found:
+    """The members of the last publication."""
+
+    def __init__(self) -> None:
+        self.members: dict[str, member.Member] = {}
+        self._candidates: dict[str, Candidate] = {}
+        self._problems: set[Problem] = set()
+
+    def update(self, found: Iterable[Candidate | Problem]) -> None:
+        """Checks the candidates, and logs the new problems."""
+        members: dict[str, member.Member] = {}
+        candidates: dict[str, Candidate] = {}
+        problems: set[Problem] = set()
+        for each in found:
+            checked = self._check(each)
+            if isinstance(each, Candidate):
+                candidates[each.name] = each
+            if isinstance(checked, Problem):
+                problems.add(checked)
+            else:
+                members[checked.name] = checked
+        _log(problems - self._problems)
+        self.members, self._candidates, self._problems = members, candidates, problems
+
+    def _check(self, found: Candidate | Problem) -> member.Member | Problem:
+        if isinstance(found, Problem):
+            return found
+        # YAML takes milliseconds a kubeconfig: with 1,000 clusters, a change of one must not check all of them.
+        known = self.members.get(found.name)
+        if known is not None and self._candidates[found.name] == found:
+            return known
+        try:
+            return member.check(found.name, found.labels, found.kubeconfig)
+        except errors.ClusterError as error:
+            return Problem(found.name, error.message)
+
+
+def _log(problems: Iterable[Problem]) -> None:
+    """Logs the first of the problems, and how many there are besides."""
+    first = sorted((each.name, each.why) for each in problems)
+    for name, why in first[:_SHOWN]:
+        log.warning(
+            "%s is left out: %s", sanitizing.printable(name), sanitizing.printable(why),
+            extra={"event": "fleet.unusable"},
+        )  # fmt: skip
+    if len(first) > _SHOWN:
+        log.warning("%d more are left out", len(first) - _SHOWN, extra={"event": "fleet.unusable"})

@@ -1,0 +1,326 @@
+"""Objects of the hub, the API server that knows the fleet's clusters: listed, then watched. The sources call it.
+
+A hub that does not answer keeps the objects of its last answer. All bytes are bounded, because whoever may write an
+object there chooses its size.
+"""
+
+from __future__ import annotations
+
+import logging
+import random
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, Generic, NamedTuple, TypeVar
+
+import msgspec
+
+from kubescript import errors, types
+from kubescript.cluster import base
+from kubescript.fleet import objects
+from kubescript.request import request
+from kubescript_sandbox.host import cancellation
+
+__all__ = ["Key", "Kind", "Watch"]
+
+log = logging.getLogger(__name__)
+
+_PAGE: Final = 20
+# etcd takes objects of 1.5 MiB; base64 and JSON make at most 2 MiB of them.
+_MAX_PAGE_BYTES: Final = _PAGE * 2 * 1024 * 1024
+_MAX_EVENT_BYTES: Final = 4 * 1024 * 1024
+_LIST_S: Final = 30.0
+# So long a connection that died without a word stays unnoticed.
+_WATCH_S: Final = 60
+"""Seconds that the hub keeps a watch open."""
+_MARGIN_S: Final = 10.0
+_FIRST_PAUSE_S: Final = 1.0
+_LAST_PAUSE_S: Final = 60.0
+
+
+class Key(NamedTuple):
+    """Which object of a kind."""
+
+    namespace: str
+    name: str
+
+    def __str__(self) -> str:
+        """Returns namespace/name, or the name of an object without a namespace."""
+        return f"{self.namespace}/{self.name}" if self.namespace else self.name
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """Which objects are watched. The server's account needs `list` and `watch` on them."""
+
+    group: str
+    resource: str
+    namespace: str = ""
+    """Empty: all namespaces."""
+    label_selector: str = ""
+    name: str = ""
+    """The only name that the objects have, to which RBAC may limit the right; empty: any name."""
+
+    def __str__(self) -> str:
+        """Returns the kind in a message: `secrets in namespace fleet`."""
+        resource = f"{self.resource}.{self.group}" if self.group else self.resource
+        return f"{resource} in namespace {self.namespace}" if self.namespace else resource
+
+    def options(self) -> list[tuple[str, str]]:
+        """Returns the selectors as a query."""
+        options = []
+        if self.label_selector:
+            options.append(("labelSelector", self.label_selector))
+        if self.name:
+            options.append(("fieldSelector", f"metadata.name={self.name}"))
+        return options
+
+
+_T = TypeVar("_T")
+
+
+class _ListMeta(msgspec.Struct):
+    resource_version: str = msgspec.field(name="resourceVersion")
+    token: str = msgspec.field(name="continue", default="")
+
+
+class _Page(msgspec.Struct):
+    metadata: _ListMeta
+    items: list[msgspec.Raw] = []
+
+
+class _Event(msgspec.Struct):
+    type: str
+    object: msgspec.Raw
+
+
+class _Status(msgspec.Struct):
+    code: int = 0
+
+
+class _GroupVersion(msgspec.Struct):
+    version: str
+
+
+class _Group(msgspec.Struct):
+    preferred: _GroupVersion = msgspec.field(name="preferredVersion")
+
+
+class Watch(Generic[_T]):
+    """The objects of one kind, as `read` makes them of JSON."""
+
+    def __init__(self, cluster: base.Cluster, kind: Kind, read: Callable[[bytes], _T | None], most: int) -> None:
+        """`read` returns None for an object that is not needed, and raises ValueError, with no text of the object, for
+        one that cannot be used. At most `most` objects are kept, the first ones by name."""
+        self.kind = kind
+        self.changes = 0
+        """Grows with each change; 0 before the first list."""
+        self._cluster = cluster
+        self._read = read
+        self._most = most
+        self._lock = threading.Lock()
+        self._objects: dict[Key, _T] = {}
+        self._problems: dict[Key, str] = {}
+        self._is_away = False
+
+    def objects(self) -> Mapping[Key, _T]:
+        """Returns a copy of the objects."""
+        with self._lock:
+            return dict(self._objects)
+
+    def problems(self) -> Mapping[Key, str]:
+        """Returns what is wrong with those that are left out."""
+        with self._lock:
+            return dict(self._problems)
+
+    def run(self, cancel: cancellation.Cancellation) -> None:
+        """Keeps the objects up to date until cancelled."""
+        pause_s = _FIRST_PAUSE_S
+        while not cancel.cancelled:
+            try:
+                path = self._path(cancel)
+                version = self._list(path, cancel)
+                while version:
+                    version = self._follow(path, version, cancel)
+                    self._note_return()
+                    pause_s = _FIRST_PAUSE_S
+            except errors.ClusterError as error:
+                self._note_absence(error, cancel)
+            # Replicas that lost the same hub do not ask it again at the same moment.
+            _sleep(pause_s * random.uniform(0.5, 1.5), cancel)  # noqa: S311
+            pause_s = min(2 * pause_s, _LAST_PAUSE_S)
+
+    def _path(self, cancel: cancellation.Cancellation) -> str:
+        """Returns the path of the collection, in the version that the hub prefers."""
+        kind = self.kind
+        root = "/api/v1"
+        if kind.group:
+            call = request.Request("GET", f"/apis/{kind.group}", (), verb="get", is_resource=False)
+            found = _decode(self._body(call, cancel), _Group)
+            root = f"/apis/{kind.group}/{found.preferred.version}"
+        place = f"/namespaces/{kind.namespace}" if kind.namespace else ""
+        return f"{root}{place}/{kind.resource}"
+
+    def _list(self, path: str, cancel: cancellation.Cancellation) -> str:
+        """Replaces the objects by a new list, and returns its version."""
+        found: dict[Key, _T] = {}
+        problems: dict[Key, str] = {}
+        token = ""
+        while True:
+            options = [*self.kind.options(), ("limit", str(_PAGE))]
+            if token:
+                options.append(("continue", token))
+            page = _decode(self._body(self._call(path, "list", options), cancel), _Page)
+            for raw in page.items:
+                self._take(raw, found, problems)
+            token = page.metadata.token
+            if not token or len(found) >= self._most:
+                break
+        with self._lock:
+            self._objects, self._problems = found, problems
+            self.changes += 1
+        return page.metadata.resource_version
+
+    def _follow(self, path: str, version: str, cancel: cancellation.Cancellation) -> str:
+        """Applies changes until the hub ends the watch; returns the last version, empty if it has to be listed anew."""
+        options = [
+            *self.kind.options(),
+            ("watch", "true"),
+            ("allowWatchBookmarks", "true"),
+            ("resourceVersion", version),
+            ("timeoutSeconds", str(_WATCH_S)),
+        ]
+        response = self._cluster.perform(self._call(path, "watch", options), _WATCH_S + _MARGIN_S, cancel)
+        try:
+            if response.status == 410:
+                return ""
+            self._check(response)
+            for line in _lines(response.chunks):
+                event = _decode(line, _Event)
+                if event.type == "ERROR":
+                    if _decode(bytes(event.object), _Status).code == 410:
+                        return ""
+                    raise errors.ClusterError("the hub ended the watch with an error", code="cluster.broken")
+                version = self._apply(event) or version
+        finally:
+            response.close()
+        return version
+
+    def _apply(self, event: _Event) -> str:
+        """Applies one event, and returns its version."""
+        raw = bytes(event.object)
+        metadata = _decode(raw, objects.Object).metadata
+        if event.type == "BOOKMARK":
+            return metadata.resource_version
+        key = Key(metadata.namespace, metadata.name)
+        with self._lock:
+            self._objects.pop(key, None)
+            self._problems.pop(key, None)
+            if event.type != "DELETED":
+                self._take(event.object, self._objects, self._problems)
+            self.changes += 1
+        return metadata.resource_version
+
+    def _take(self, raw: msgspec.Raw, found: dict[Key, _T], problems: dict[Key, str]) -> None:
+        """Reads one object. What is wrong with it becomes one of the problems."""
+        content = bytes(raw)
+        metadata = _decode(content, objects.Object).metadata
+        key = Key(metadata.namespace, metadata.name)
+        try:
+            made = self._read(content)
+        except msgspec.MsgspecError:
+            problem = "it has not the fields of its kind"
+        except ValueError as error:
+            problem = str(error)
+        else:
+            if made is None:
+                return
+            if len(found) < self._most:
+                found[key] = made
+                return
+            problem = f"there are already {self._most} {self.kind}"
+        if len(problems) < self._most:
+            problems[key] = problem
+
+    def _call(self, path: str, verb: str, options: Sequence[tuple[str, str]]) -> request.Request:
+        return request.Request(
+            "GET",
+            path,
+            tuple(options),
+            verb=verb,
+            is_resource=True,
+            group=self.kind.group,
+            resource=self.kind.resource,
+            namespace=self.kind.namespace,
+        )
+
+    def _body(self, call: request.Request, cancel: cancellation.Cancellation) -> bytes:
+        """Returns a whole body. Raises ClusterError."""
+        response = self._cluster.perform(call, _LIST_S, cancel)
+        body = bytearray()
+        try:
+            self._check(response)
+            for chunk in response.chunks:
+                body += chunk
+                if len(body) > _MAX_PAGE_BYTES:
+                    raise errors.ClusterError("the hub's answer is implausibly large", code="cluster.too_large")
+        finally:
+            response.close()
+        return bytes(body)
+
+    def _check(self, response: types.Response) -> None:
+        """Raises ClusterError unless the hub has answered."""
+        if response.status == 200:
+            return
+        reasons = {
+            403: f"RBAC does not let this server list and watch {self.kind}",
+            404: f"the hub does not serve {self.kind}: is its CustomResourceDefinition installed?",
+        }
+        reason = reasons.get(response.status, f"the hub answers with status {response.status}")
+        raise errors.ClusterError(reason, code="cluster.broken")
+
+    def _note_absence(self, error: errors.ClusterError, cancel: cancellation.Cancellation) -> None:
+        """Logs that the hub cannot be watched; once until it can again."""
+        if cancel.cancelled or self._is_away:
+            return
+        self._is_away = True
+        log.warning(
+            "the clusters found last stay: %s cannot be watched: %s", self.kind, error.message,
+            extra={"event": "fleet.away"},
+        )  # fmt: skip
+
+    def _note_return(self) -> None:
+        if self._is_away:
+            log.info("%s can be watched again", self.kind, extra={"event": "fleet.back"})
+        self._is_away = False
+
+
+def _lines(chunks: Iterator[bytes]) -> Iterator[bytes]:
+    """Yields the lines of a watch. Raises ClusterError for one that is too long."""
+    rest = bytearray()
+    for chunk in chunks:
+        first, *others = chunk.split(b"\n")
+        rest += first
+        for other in others:
+            yield bytes(rest)
+            rest = bytearray(other)
+        if len(rest) > _MAX_EVENT_BYTES:
+            raise errors.ClusterError("an event of the hub is implausibly large", code="cluster.too_large")
+
+
+_D = TypeVar("_D")
+
+
+def _decode(content: bytes, kind: type[_D]) -> _D:
+    """Returns the JSON as a value of this type. Raises ClusterError, which quotes nothing of it."""
+    try:
+        return msgspec.json.decode(content, type=kind)
+    except (msgspec.MsgspecError, RecursionError):
+        raise errors.ClusterError("the hub's answer is not an API server's", code="cluster.broken") from None
+
+
+def _sleep(seconds: float, cancel: cancellation.Cancellation) -> None:
+    """Waits, but not after a cancellation."""
+    woken = threading.Event()
+    with cancel.closing(woken.set):
+        woken.wait(seconds)

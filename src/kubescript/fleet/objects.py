@@ -1,0 +1,80 @@
+"""What the sources read of the hub's objects: only the fields that they need."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import msgspec
+
+__all__ = ["Metadata", "Object", "Secret", "kubeconfig", "read_secret"]
+
+_MAX_BYTES: Final = 256 * 1024
+"""The size of a Secret's value; a kubeconfig with certificates has 8 KiB."""
+
+
+class Metadata(msgspec.Struct, frozen=True):
+    """An object's metadata."""
+
+    name: str = ""
+    namespace: str = ""
+    resource_version: str = msgspec.field(name="resourceVersion", default="")
+    labels: dict[str, str] = {}
+
+
+class Object(msgspec.Struct, frozen=True):
+    """An object of any kind."""
+
+    metadata: Metadata
+
+
+class _Secret(msgspec.Struct, frozen=True):
+    metadata: Metadata
+    data: dict[str, str] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class Secret:
+    """A Secret's labels and one of its values."""
+
+    labels: dict[str, str]
+    key: str
+    value: bytes = field(repr=False)
+
+
+def read_secret(content: bytes, keys: tuple[str, ...], *, or_only: bool = False) -> Secret:
+    """Returns the value of the first of the keys that the Secret has; with `or_only`, that of its only key else.
+
+    Raises ValueError, with our own text.
+    """
+    secret = msgspec.json.decode(content, type=_Secret)
+    if or_only and len(secret.data) == 1:
+        keys = tuple(secret.data)
+    key = next((key for key in keys if key in secret.data), None)
+    if key is None:
+        raise ValueError(f"the Secret has no key {' or '.join(keys)}")
+    found = secret.data[key]
+    if len(found) > _MAX_BYTES * 4 // 3 + 4:
+        raise ValueError(f"the Secret's value is larger than {_MAX_BYTES >> 10} KiB")
+    try:
+        value = base64.b64decode(found, validate=True)
+    except binascii.Error:
+        raise ValueError("the Secret's value is not base64") from None
+    return Secret(secret.metadata.labels, key, value)
+
+
+def kubeconfig(cluster: Mapping[str, Any], token: bytes) -> bytes:
+    """Returns a kubeconfig of one cluster and the user of a token."""
+    name = "found"
+    written = {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "clusters": [{"name": name, "cluster": cluster}],
+        "users": [{"name": name, "user": {"token": token.decode("ascii", "replace").strip()}}],
+        "contexts": [{"name": name, "context": {"cluster": name, "user": name}}],
+        "current-context": name,
+    }
+    return msgspec.json.encode(written)

@@ -1,0 +1,98 @@
+"""The source `open-cluster-management`: ManagedClusters, with the tokens of one ManagedServiceAccount in each."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from typing import Final
+
+import msgspec
+
+from kubescript.cluster import base
+from kubescript.fleet import following, hub, member, objects
+
+__all__ = ["OpenClusterManagement"]
+
+_GROUP: Final = "cluster.open-cluster-management.io"
+_AVAILABLE: Final = "ManagedClusterConditionAvailable"
+
+
+class _ClientConfig(msgspec.Struct, frozen=True):
+    url: str
+    ca: str = msgspec.field(name="caBundle", default="")
+
+
+class _Spec(msgspec.Struct, frozen=True):
+    configs: list[_ClientConfig] = msgspec.field(name="managedClusterClientConfigs", default_factory=list)
+    is_accepted: bool = msgspec.field(name="hubAcceptsClient", default=False)
+
+
+class _Condition(msgspec.Struct, frozen=True):
+    type: str
+    status: str
+
+
+class _Status(msgspec.Struct, frozen=True):
+    conditions: list[_Condition] = []
+
+
+class _Cluster(msgspec.Struct, frozen=True):
+    metadata: objects.Metadata
+    spec: _Spec = _Spec()
+    status: _Status = _Status()
+
+    @property
+    def is_available(self) -> bool:
+        """Whether the hub has accepted the cluster, and its agent reports it available."""
+        return self.spec.is_accepted and _Condition(_AVAILABLE, "True") in self.status.conditions
+
+
+class OpenClusterManagement:
+    """Managed clusters that the hub has accepted; they are members while they are available."""
+
+    def __init__(self, cluster: base.Cluster, account: str, label_selector: str, most: int) -> None:
+        """`account` is the name of the ManagedServiceAccount; `label_selector` selects ManagedClusters. At most `most`
+        of them are kept."""
+        clusters = hub.Kind(_GROUP, "managedclusters", label_selector=label_selector)
+        # The addon's agent keeps the account's token in a Secret of the same name, in the cluster's namespace.
+        tokens = hub.Kind("", "secrets", name=account)
+        self._account = account
+        self._clusters = hub.Watch(cluster, clusters, _read_cluster, most)
+        self._tokens = hub.Watch(cluster, tokens, _read_token, most)
+
+    @property
+    def kinds(self) -> tuple[hub.Kind, ...]:
+        """What the server's account must be allowed to list and watch."""
+        return self._clusters.kind, self._tokens.kind
+
+    def watch(self, publish: Callable[[Mapping[str, member.Member]], None], stop: threading.Event) -> None:
+        """See `fleet.Source`."""
+        following.follow((self._clusters, self._tokens), self._find, publish, stop)
+
+    def _find(self) -> Iterator[following.Candidate | following.Problem]:
+        tokens = self._tokens.objects()
+        for key, cluster in self._clusters.objects().items():
+            if not cluster.is_available:
+                continue
+            secret = tokens.get(hub.Key(key.name, self._account))
+            if secret is None:
+                why = f"there is no usable Secret {key.name}/{self._account}, which a ManagedServiceAccount makes"
+                yield following.Problem(key.name, why)
+            elif not cluster.spec.configs:
+                yield following.Problem(key.name, "the ManagedCluster has no address in managedClusterClientConfigs")
+            else:
+                content = objects.kubeconfig(_cluster_of(cluster.spec.configs[0]), secret.value)
+                yield following.Candidate(key.name, cluster.metadata.labels, content)
+
+
+def _cluster_of(config: _ClientConfig) -> dict[str, str]:
+    """Returns the cluster's section of a kubeconfig; without a CA, the system's CAs count."""
+    return {"server": config.url, "certificate-authority-data": config.ca}
+
+
+def _read_cluster(content: bytes) -> _Cluster:
+    return msgspec.json.decode(content, type=_Cluster)
+
+
+def _read_token(content: bytes) -> objects.Secret:
+    return objects.read_secret(content, ("token",))

@@ -1,0 +1,156 @@
+"""Clusters that the objects of a hub name: as objects come, change and go, so do the clusters, without a restart."""
+
+from __future__ import annotations
+
+import contextlib
+import secrets
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kubescript import config
+from kubescript.fleet import fleet, sources
+from tests.kit import clients, cluster_api, patience
+from tests.kit.controlplane.server import ControlPlane
+from tests.kit.hub import MANAGED_CLUSTER, PROFILE, Hub, definition
+
+pytestmark = pytest.mark.cluster
+
+AVAILABLE = {
+    "type": "ManagedClusterConditionAvailable",
+    "status": "True",
+    "reason": "ManagedClusterAvailable",
+    "message": "",
+    "lastTransitionTime": "2026-01-01T00:00:00Z",
+}
+
+
+@pytest.fixture(scope="module")
+def hub(scratch: ControlPlane, namespace: str) -> Hub:
+    return Hub(scratch.kubeconfig, namespace)
+
+
+@contextlib.contextmanager
+def following(hub: Hub, **settings: Any) -> Iterator[fleet.Fleet]:
+    """A fleet of these settings."""
+    opened = sources.open_fleet(config.Settings(kubeconfig=hub.kubeconfig, fleet=config.Fleet(**settings)))
+    with contextlib.closing(opened):
+        opened.start()
+        assert opened.wait(60)
+        yield opened
+
+
+def labels(found: fleet.Fleet) -> dict[str, Mapping[str, str]]:
+    """The members' labels."""
+    return {name: dict(member.labels) for name, member in found.members().items()}
+
+
+def who(found: fleet.Fleet, name: str, folder: Path) -> str:
+    """What a script on a member is refused, and as whom."""
+    path = folder / "kubeconfig"
+    path.write_bytes(found.members()[name].kubeconfig)
+    with clients.asking("--kubeconfig", str(path)) as ask:
+        return clients.text(ask("k8s.CoreV1Api().list_node()"))
+
+
+def test_a_secret_each_is_a_cluster(hub: Hub, tmp_path: Path) -> None:
+    """It may be in any key if there is but one; labels and tokens change, and the cluster goes with its Secret."""
+    selected = {"fleet": hub.namespace}
+    hub.put(hub.secret("other", {"kubeconfig": hub.member("other")}, {}))
+    eu = hub.secret("eu", {"kubeconfig": hub.member("eu"), "note": "x"}, selected | {"env": "prod"})
+    hub.put(eu)
+    selector = f"fleet={hub.namespace}"
+    with following(hub, source="secrets", namespace=hub.namespace, label_selector=selector) as found:
+        assert labels(found) == {"eu": selected | {"env": "prod"}}
+        assert f"system:serviceaccount:{hub.namespace}:eu" in who(found, "eu", tmp_path)
+        hub.put(hub.secret("us", {"any": hub.member("us")}, selected))
+        patience.until(lambda: list(found.members()) == ["eu", "us"])
+        revision = found.members()["eu"].revision
+        hub.put(hub.secret("eu", {"kubeconfig": hub.member("second")}, selected | {"env": "dev"}))
+        patience.until(lambda: labels(found)["eu"]["env"] == "dev")
+        assert found.members()["eu"].revision != revision
+        assert f"system:serviceaccount:{hub.namespace}:second" in who(found, "eu", tmp_path)
+        hub.remove(eu)
+        patience.until(lambda: list(found.members()) == ["us"])
+
+
+def test_a_provisioned_cluster_of_cluster_api_is_a_cluster(hub: Hub, tmp_path: Path) -> None:
+    """Where all namespaces are watched, the namespace is part of its name."""
+    hub.put(cluster_api.definition())
+    spec = {"controlPlaneEndpoint": {"host": "10.0.0.1", "port": 6443}}
+    web = {
+        "apiVersion": "cluster.x-k8s.io/v1beta2",
+        "kind": "Cluster",
+        "metadata": {"name": "web", "namespace": hub.namespace, "labels": {"env": "prod"}},
+        "spec": spec,
+        "status": {"phase": "Provisioning"},
+    }
+    hub.put(web)
+    contract = {"cluster.x-k8s.io/cluster-name": "web"}
+    hub.put(hub.secret("web-ca", {"tls.crt": "x", "tls.key": "y"}, contract))
+    with following(hub, source="cluster-api", namespace=hub.namespace) as found:
+        assert labels(found) == {}
+        hub.put(hub.secret("web-kubeconfig", {"value": hub.member("web")}, contract))
+        hub.put(web | {"status": {"phase": "Provisioned"}})
+        patience.until(lambda: labels(found) == {"web": {"env": "prod"}})
+        assert f"system:serviceaccount:{hub.namespace}:web" in who(found, "web", tmp_path)
+        with following(hub, source="cluster-api", label_selector="env=prod") as everywhere:
+            assert f"{hub.namespace}.web" in everywhere.members()
+        hub.put(web | {"status": {"phase": "Deleting"}})
+        patience.until(lambda: labels(found) == {})
+
+
+def test_an_available_managed_cluster_is_a_cluster(hub: Hub, tmp_path: Path) -> None:
+    """The token is that of the ManagedServiceAccount of the settings, from the cluster's own namespace."""
+    hub.put(definition(MANAGED_CLUSTER, "ManagedCluster", namespaced=False))
+    selected = {"cluster.open-cluster-management.io/clusterset": hub.namespace}
+    section = hub.cluster()
+    spec = {
+        "hubAcceptsClient": True,
+        "managedClusterClientConfigs": [{"url": section["server"], "caBundle": section["certificate-authority-data"]}],
+    }
+    managed = {
+        "apiVersion": MANAGED_CLUSTER,
+        "kind": "ManagedCluster",
+        "metadata": {"name": hub.namespace, "labels": selected},
+        "spec": spec,
+        "status": {"conditions": [AVAILABLE]},
+    }
+    hub.put(managed)
+    account = f"scripts-{secrets.token_hex(3)}"
+    settings = {
+        "source": "open-cluster-management",
+        "managed_service_account": account,
+        "label_selector": f"cluster.open-cluster-management.io/clusterset={hub.namespace}",
+    }
+    with following(hub, **settings) as found:
+        assert labels(found) == {}
+        hub.put(hub.secret(account, {"token": hub.token(account), "ca.crt": "unused"}, {}))
+        patience.until(lambda: labels(found) == {hub.namespace: selected})
+        assert f"system:serviceaccount:{hub.namespace}:{account}" in who(found, hub.namespace, tmp_path)
+        hub.put(managed | {"spec": spec | {"hubAcceptsClient": False}})
+        patience.until(lambda: labels(found) == {})
+
+
+def test_a_cluster_profile_is_a_cluster(hub: Hub, tmp_path: Path) -> None:
+    """Its credentials are a kubeconfig, or a token for the server that its status names, in a Secret that names it."""
+    hub.put(definition(PROFILE, "ClusterProfile", namespaced=True))
+    for name, field in (("a", "accessProviders"), ("b", "credentialProviders"), ("c", "accessProviders")):
+        provider = {"name": "secretreader", "cluster": hub.cluster()}
+        hub.put({
+            "apiVersion": PROFILE,
+            "kind": "ClusterProfile",
+            "metadata": {"name": name, "namespace": hub.namespace, "labels": {"env": name}},
+            "spec": {"clusterManager": {"name": "test"}},
+            "status": {field: [{"name": "other", "cluster": {"server": "https://10.0.0.9"}}, provider]},
+        })  # fmt: skip
+    with following(hub, source="cluster-profiles", namespace=hub.namespace) as found:
+        assert labels(found) == {}
+        hub.put(hub.secret("of-a", {"token": hub.token("a")}, {"x-k8s.io/cluster-profile": "a"}))
+        hub.put(hub.secret("of-b", {"token": hub.token("b")}, {"x-k8s.io/cluster-profile": "b"}))
+        hub.put(hub.secret("of-c", {"Config": hub.member("c")}, {"x-k8s.io/cluster-profile": "c"}))
+        patience.until(lambda: labels(found) == {name: {"env": name} for name in "abc"})
+        for name in "abc":
+            assert f"system:serviceaccount:{hub.namespace}:{name}" in who(found, name, tmp_path)

@@ -1,8 +1,8 @@
 """The minimal RBAC that would have allowed exactly the recorded calls. `kubescript audit role` prints it.
 
-A call counts when it was allowed here and the API server let it through: this includes answers with 404, since RBAC
-comes before the look-up. Calls in one namespace become a Role there, calls across all namespaces or outside of any
-become a ClusterRole. Names are kept where a call named an object.
+A call counts when it was allowed here, or tried for a plan, and the API server let it through: this includes answers
+with 404, since RBAC comes before the look-up. Calls in one namespace become a Role there, calls across all namespaces
+or outside of any become a ClusterRole. Names are kept where a call named an object.
 """
 
 from __future__ import annotations
@@ -78,7 +78,8 @@ def _left_out(calls: set[str]) -> str:
 
 def _was_allowed(record: dict[str, Any]) -> bool:
     """Says whether the policy here and RBAC there let the call through."""
-    if record["decision"] != "allow":
+    # A write that is only planned was tried by a dry run, for which the API server asks RBAC too.
+    if record["decision"] not in {"allow", "plan"}:
         return False
     # A 404 counts too, since RBAC comes before the look-up.
     status = record["status"]

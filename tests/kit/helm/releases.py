@@ -105,6 +105,11 @@ def install(kubeconfig: Path, home: Path) -> None:
     _interrupt(kubeconfig, home, "install", "waiting", str(web), "-n", OTHER, "--wait")
 
 
+def install_web(kubeconfig: Path, home: Path, namespace: str) -> None:
+    """Makes one release, `release`, in a namespace that is there."""
+    helm.run(kubeconfig, home, "install", "release", str(_chart(home, "web", _CHART)), "-n", namespace)
+
+
 def _chart(home: Path, name: str, files: dict[str, str]) -> Path:
     folder = home / "charts" / name
     for path, text in files.items():

@@ -27,7 +27,7 @@ from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp.server.lowlevel import Server
 from mcp.shared import memory
 
-from kubescript import app
+from kubescript import app, tenant
 from kubescript.cli import flags as cli_flags
 from kubescript.cli import main
 from kubescript.output import fencing
@@ -100,8 +100,17 @@ async def joined(
     opened: app.Application, mode: str = "auto", asked: Asked | None = None, name: str = "mcp"
 ) -> AsyncIterator[Client]:
     """A client of this application, which calls itself `name`."""
+    async with joined_as(opened.operator, mode, asked, name) as client:
+        yield client
+
+
+@contextlib.asynccontextmanager
+async def joined_as(
+    caller: tenant.Tenant, mode: str = "auto", asked: Asked | None = None, name: str = "mcp"
+) -> AsyncIterator[Client]:
+    """A client that serves one caller."""
     info = mcp_types.Implementation(name=name, version="1")
-    served = _in_memory(opened.operator.server().mcp)
+    served = _in_memory(caller.server().mcp)
     async with Client(served, mode=mode, elicitation_callback=asked, client_info=info) as client:
         yield client
 

@@ -34,7 +34,7 @@ def narrow(settings: config.Settings, caller: user.User) -> config.Settings:
         kept = [name for name in settings.toolsets if name in rule.toolsets]
         updates["toolsets"] = tuple(kept)
     updates |= _contexts(settings, rule.contexts, caller)
-    chosen = settings.model_copy(update=updates)
+    chosen = settings.model_copy(update=updates).limit_namespaces(rule.namespaces)
     if rule.writes is None:
         return chosen
     return _lower(chosen, rule.writes)

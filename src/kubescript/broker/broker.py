@@ -194,6 +194,8 @@ class Broker:
         # A Helm release is already asked for in a form of its own.
         if serves_part and not call.sent.metadata_rule:
             call.request = call.sent = self._reduce(call)
+        if decision.namespaces:
+            call.request = call.sent = metadata.within(call.request, decision.namespaces)
 
     @staticmethod
     def _reduce(call: call.Call) -> request.Request:

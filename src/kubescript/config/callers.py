@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from kubescript.config import section
+from kubescript.kube import namespace_patterns
 
 __all__ = ["Access", "Approvers", "Auth", "Callers", "Impersonation", "Introspection"]
 
@@ -85,6 +86,12 @@ class Access(Callers):
     """The server's toolsets that the caller may use. Default: all."""
     contexts: tuple[str, ...] | None = None
     """The server's contexts that the caller's scripts may name. Default: all."""
+    namespaces: Annotated[
+        tuple[Annotated[str, Field(pattern=f"^{namespace_patterns.PATTERN}$")], ...] | None, Field(min_length=1)
+    ] = None
+    """The only namespaces that the caller sees and changes; `team-a-*` is a pattern. Nothing outside of a namespace is
+    served then, except what the API server says of itself and the Namespaces that match. Default: all, and objects
+    without a namespace."""
     writes: Literal["off", "plan", "direct"] | None = None
     """The most permissive mode for the caller in a cluster; the cluster's own mode may permit less. Below `direct` the
     toolset `openstack` writes nothing. Default: the cluster's mode."""

@@ -144,6 +144,8 @@ class Settings(pydantic_settings.BaseSettings):
     """The format of log lines; `auto`: text for a person at a terminal, JSON elsewhere."""
     log_file: UserPath | None = None
     """The file to which log lines are appended. Default, and `stderr`: the standard error stream."""
+    # No setting: `[[access]]` limits each caller.
+    _namespaces: tuple[str, ...] | None = None
 
     @pydantic.field_validator("toolsets", mode="before")
     @classmethod
@@ -170,6 +172,17 @@ class Settings(pydantic_settings.BaseSettings):
         if str(value) == "stderr":
             return None
         return value
+
+    @property
+    def namespaces(self) -> tuple[str, ...] | None:
+        """The patterns of the only namespaces that the caller of these settings sees and changes; None: no limit."""
+        return self._namespaces
+
+    def limit_namespaces(self, patterns: tuple[str, ...] | None) -> Settings:
+        """Returns these settings for a caller who is limited to namespaces that match; None: no limit."""
+        limited = self.model_copy()
+        limited._namespaces = patterns
+        return limited
 
     @property
     def context_names(self) -> tuple[str, ...]:

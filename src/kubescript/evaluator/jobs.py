@@ -86,7 +86,7 @@ class Jobs:
         return conversation.Job(
             script=request.script,
             limits=request.limits,
-            parameters=exchanges.Parameters(namespace, names[0], names),
+            parameters=exchanges.Parameters(namespace, names[0], names, self.settings.namespaces or ()),
             on_call=answer if entry is None else entry.capture_answers(answer),
             on_progress=_progress_reporter(request.on_progress, style),
             on_refused=operation.summary.refuse,

@@ -11,7 +11,7 @@ import msgspec
 
 from kubescript.guest import advice, tool_errors, toolbox
 from kubescript.guest.sdk import client
-from kubescript.guest.sdk.calls import futures, session
+from kubescript.guest.sdk.calls import futures, namespace_lists, session
 from kubescript.guest.sdk.compat import modules
 from kubescript.guest.sdk.objects import helpers, helptext, serialize
 from kubescript.guest.sdk.values import builtin_kinds, context, exceptions, masks, operations
@@ -98,6 +98,8 @@ class _Session:
         own_session = self._k8s._session
         own_session.deadline = time.monotonic() + start.timeout_ms / 1000
         own_session.report = link.progress
+        if where.namespaces:
+            own_session.limited = namespace_lists.NamespaceLists(own_session.relay, where.namespaces)
         self._k8s._announce(where.contexts)
         ctx = context.Context(where.context, where.namespace, start.timeout_ms, link.progress, link.left)
         return self._globals | {"ctx": ctx, "namespace": where.namespace} | where.variables

@@ -11,7 +11,7 @@ from typing import Final
 
 import msgspec
 
-from kubescript.inspection import differences, expressions, metadata_bodies, release_contents
+from kubescript.inspection import differences, expressions, metadata_bodies, namespace_bodies, release_contents
 from kubescript.wire import inspection
 from kubescript_masking.engine import pieces, program
 from kubescript_masking.wire import masking
@@ -40,19 +40,28 @@ class Inspector:
         return differences.write_changes(order.comparison, chunks, mask, self._expressions)
 
     def reduce(self, about: masking.Body, chunks: Iterator[bytes]) -> Iterator[bytes] | None:
-        """Returns the permitted part of a body's objects or of a release, if no more may pass. Raises ShapeError and
-        ReleaseError."""
+        """Returns the permitted part of a body's objects or of a release, if no more may pass. Raises ShapeError,
+        TooLargeError and ReleaseError."""
         order = _read(about)
         if order.release and not about.echo:
             return release_contents.write(chunks, brief=order.release == "brief")
-        if order.metadata is None:
+        if order.namespaces and not about.echo:
+            chunks = _permit(about, order.namespaces, chunks)
+        elif order.metadata is None:
             return None
-        return _reduce(about, order.metadata, chunks)
+        return chunks if order.metadata is None else _reduce(about, order.metadata, chunks)
 
 
 def _read(about: masking.Body) -> inspection.Order:
     """Returns the host's order to this program, which the masker passes on unread."""
     return msgspec.json.decode(about.program, type=inspection.Order)
+
+
+def _permit(about: masking.Body, patterns: tuple[str, ...], chunks: Iterator[bytes]) -> Iterator[bytes]:
+    """Yields the Namespaces whose names match. Raises ShapeError or TooLargeError."""
+    if about.form == "watch":
+        return namespace_bodies.events(patterns, pieces.events(chunks))
+    return namespace_bodies.of_list(patterns, chunks)
 
 
 def _reduce(about: masking.Body, served: inspection.Metadata, chunks: Iterator[bytes]) -> Iterator[bytes]:

@@ -16,7 +16,7 @@ from kubescript.inspection import served_objects
 from kubescript.wire import inspection
 from kubescript_masking.wire import lists
 
-__all__ = ["events", "of_error", "of_list", "of_object"]
+__all__ = ["events", "of_error", "of_list", "of_object", "read_whole"]
 
 _MAX_HELD: Final = 32 * 1024 * 1024
 """The maximum size of one object in bytes."""
@@ -62,7 +62,7 @@ class _Event(msgspec.Struct):
 
 def of_object(served: inspection.Metadata, chunks: Iterable[bytes]) -> Iterator[bytes]:
     """Yields the permitted part of one object. Raises ShapeError or TooLargeError."""
-    body = _whole(chunks)
+    body = read_whole(chunks)
     found = served_objects.read(served, body)
     reduced = served_objects.reduce(served, found)
     yield msgspec.json.encode(reduced)
@@ -70,7 +70,7 @@ def of_object(served: inspection.Metadata, chunks: Iterable[bytes]) -> Iterator[
 
 def of_error(chunks: Iterable[bytes]) -> Iterator[bytes]:
     """Yields an error's Status; yields nothing if the body is not a Status. Raises TooLargeError."""
-    body = _whole(chunks)
+    body = read_whole(chunks)
     try:
         status = _status(body)
     except served_objects.ShapeError:
@@ -121,7 +121,8 @@ def _status(raw: bytes) -> _Status:
     return found
 
 
-def _whole(chunks: Iterable[bytes]) -> bytes:
+def read_whole(chunks: Iterable[bytes]) -> bytes:
+    """Returns the whole body. Raises TooLargeError when it is larger than 32 MiB."""
     body = bytearray()
     for chunk in chunks:
         body += chunk

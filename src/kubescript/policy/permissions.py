@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Final
 
 from kubescript import config
@@ -19,9 +20,10 @@ def read(settings: config.Settings) -> policy.Policy:
     rules = tuple(map(rule_checks.read, settings.denied_resources))
     defaults = denied_resources.list_defaults(rules) if settings.deny_defaults else ()
     serves_releases = "helm" in settings.toolsets
-    return policy.Policy(settings.mode, rules, defaults, releases=serves_releases)
+    return policy.Policy(settings.mode, rules, defaults, releases=serves_releases, namespaces=settings.namespaces)
 
 
 def serves_keys(settings: config.Settings) -> bool:
     """Says whether scripts get the keys of Secrets from one cluster. Raises ConfigError as `read` does."""
-    return read(settings).decide(_SECRETS).serve == "keys"
+    rules = replace(read(settings), namespaces=None)
+    return rules.decide(_SECRETS).serve == "keys"

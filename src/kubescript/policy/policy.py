@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Final, Literal
 
 from kubescript.kube import kinds
-from kubescript.policy import denied_resources
+from kubescript.policy import denied_resources, namespace_limits
 from kubescript.request import releases, request
 
 __all__ = [
@@ -47,13 +47,16 @@ class Decision:
     verdict: Verdict
     rule: str = ""
     """Stable id: policy.read_only, policy.tunnel, policy.subresource, policy.denied_resource, policy.unresolved_kind,
-    policy.mistaken_rule, policy.releases. When only a part is served: the operator's rule, `core/Secret`."""
+    policy.mistaken_rule, policy.releases, policy.namespace. When only a part is served: the operator's rule,
+    `core/Secret`."""
     reason: str = ""
     instead: str = ""
     serve: Literal["whole"] | denied_resources.Serve = "whole"
     """The part of the objects that an allowed request may return."""
     kind: str = ""
     """When only a part is served: the kind of the objects; empty when unknown."""
+    namespaces: tuple[str, ...] = ()
+    """When the answer has Namespaces of which only some may pass: the patterns of their names."""
 
 
 ALLOW: Final = Decision("allow")
@@ -93,6 +96,8 @@ class Policy:
     defaults: tuple[denied_resources.DeniedResource, ...] = denied_resources.DEFAULT_RULES
     releases: bool = False
     """Whether Helm releases may be read: the toolset `helm` is enabled."""
+    namespaces: tuple[str, ...] | None = None
+    """The patterns of the only namespaces that may be seen and changed; None: there is no limit."""
     resolve: Resolver = lambda _group, _version, _resource: None
     named: Named = lambda _rule: None
 
@@ -100,6 +105,18 @@ class Policy:
         """Returns the verdict on one request."""
         if not call.is_resource:
             return ALLOW if call.method == "GET" else _deny_write()
+        if self.namespaces is None:
+            return self._decide(call)
+        outside = namespace_limits.find_denial(call, self.namespaces)
+        if outside is not None:
+            return Decision("deny", "policy.namespace", *outside)
+        decision = self._decide(call)
+        if decision.verdict == "allow" and namespace_limits.is_listing(call):
+            return replace(decision, namespaces=self.namespaces)
+        return decision
+
+    def _decide(self, call: request.Request) -> Decision:
+        """Returns the verdict on one request for a resource, whatever its namespace."""
         ruled = self._judge_release(call) or self._apply_rules(call)
         if ruled is not None and ruled.verdict != "allow":
             return ruled

@@ -191,13 +191,13 @@ def _comparison(
 
 def _order(call: request.Request) -> msgspec.Raw:
     """Returns the question to the masking process about the body that answers this call."""
-    if not call.metadata_rule and not call.release:
+    if not (call.metadata_rule or call.release or call.namespaces):
         return masking.NOTHING
     metadata = None
     if call.metadata_rule:
         api_version = kinds.api_version(call.group, call.version)
         metadata = inspection.Metadata(call.kind, api_version, call.serves_keys)
-    order = inspection.Order(metadata=metadata, release=call.release)
+    order = inspection.Order(metadata=metadata, namespaces=call.namespaces, release=call.release)
     return msgspec.Raw(msgspec.json.encode(order))
 
 

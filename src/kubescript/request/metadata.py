@@ -14,7 +14,7 @@ from typing import Final
 from kubescript import errors
 from kubescript.request import request
 
-__all__ = ["keys", "only"]
+__all__ = ["keys", "only", "within"]
 
 _ACCEPT: Final = "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io"
 _ACCEPT_LIST: Final = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io"
@@ -23,6 +23,7 @@ _KEYS: Final = frozenset({
     "continue", "resourceVersion", "resourceVersionMatch",
 })  # fmt: skip
 """Query parameters that are sent. Others have no meaning for metadata."""
+_PAGES: Final = frozenset({"limit", "continue"})
 # Attack: a selector on a field of the object's content reveals that content character by character. Values may contain
 # no escapes or operators, in which another reader may see a different term.
 _TERM: Final = re.compile(r"([a-z.]+)(?:==?|!=)[A-Za-z0-9 ._:/@~+-]*")
@@ -49,6 +50,14 @@ def keys(call: request.Request, rule: str, kind: str) -> request.Request:
     if "as=PartialObjectMetadata" in call.accept:
         return reduced
     return replace(reduced, accept="application/json", serves_keys=True)
+
+
+def within(call: request.Request, patterns: tuple[str, ...]) -> request.Request:
+    """Returns the request for all Namespaces at once, of whose answer only those with a matching name pass."""
+    # Attack: a continue token has the name of the next Namespace, and a page's count tells how many others there are.
+    query = tuple(pair for pair in call.query if pair[0] in _KEYS and pair[0] not in _PAGES)
+    accept = call.accept if "as=PartialObjectMetadata" in call.accept else "application/json"
+    return replace(call, query=query, accept=accept, namespaces=patterns)
 
 
 def _reduce(call: request.Request, rule: str, kind: str, reason: str) -> request.Request:

@@ -69,6 +69,8 @@ class Request:
     """With `metadata_rule`: whether the names of a Secret's keys may pass beside the metadata."""
     kind: str = ""
     """With `metadata_rule`: the kind of the objects; empty when unknown."""
+    namespaces: tuple[str, ...] = ()
+    """When only some of the Namespaces in the answer may pass: the patterns of their names."""
     release: Literal["", "brief", "whole"] = ""
     """Set when the object holds a revision of a Helm release: how much of it `inspection.release_contents` writes."""
     dry_run: bool = False

@@ -67,6 +67,8 @@ class Parameters(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     context: str
     contexts: tuple[str, ...] = ()
     """The clusters that a call may name, the default first."""
+    namespaces: tuple[str, ...] = ()
+    """The patterns of the only namespaces that a call may name; none: any namespace."""
     variables: dict[str, str | int | bool] = {}
     """Further global names and their values: the arguments of a runbook."""
 

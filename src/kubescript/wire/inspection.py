@@ -112,6 +112,8 @@ class Order(msgspec.Struct, frozen=True):
 
     metadata: Metadata | None = None
     """Set when only a part of its objects may pass; with `echo`, the body is an error."""
+    namespaces: tuple[str, ...] = ()
+    """Set when only some of the Namespaces of a list or watch may pass: the patterns of their names."""
     release: Literal["", "brief", "whole"] = ""
     """Set for one revision of a Helm release, unless only its metadata may pass: how much of it may."""
     comparison: Comparison | None = None

@@ -88,6 +88,8 @@ def digest(settings: config.Settings) -> str:
     # The file's content counts: different rules in a file of the same name are different settings.
     if settings.safety_rules is not None:
         decisive["safety_rules"] = _file_digest(settings.safety_rules)
+    if settings.namespaces is not None:
+        decisive["namespaces"] = settings.namespaces
     decisive["mode"] = settings.mode
     text = json.dumps(decisive, sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import contextvars
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from typing import Any, Final, Protocol
 
 import greenlet
@@ -110,7 +110,7 @@ class Relay:
         # Discovery is made at once: the SDK needs it to find out which call the script means.
         if _is_discovery(call):
             return self._below.call(call)
-        return next(self._exchanges([call]))
+        return next(self.call_all([call]))
 
     def pause(self) -> None:
         """Lets the other tasks go on. Raises RuntimeError outside of tasks."""
@@ -140,7 +140,7 @@ class Relay:
         calls: list[Call] = []
         for each in waiting:
             calls.extend(each.calls or ())
-        exchanges = self._exchanges(calls)
+        exchanges = self.call_all(calls)
         for each in waiting:
             own = [next(exchanges) for _ in each.calls or ()]
             self._go_on(each, *own)
@@ -153,28 +153,21 @@ class Relay:
         # A list that the task began to read must not block the answer of the next task.
         self.settle()
 
-    def _exchanges(self, calls: Sequence[Call]) -> Iterator[transport.Exchange]:
-        """Yields the answers to calls that are made at the same time, in order."""
-        if not calls:
-            return iter(())
+    def call_all(self, calls: Sequence[Call]) -> Generator[transport.Exchange]:
+        """Yields the answers to calls that are made at the same time, in order; stops those that are not taken."""
         parent = _parent()
-        if parent is not None:
-            return iter(parent.switch(calls))
-        return self._batches(calls)
+        if parent is None or not calls:
+            return self._batches(calls)
+        return _hand_out(parent.switch(calls))
 
-    def _batches(self, calls: Sequence[Call]) -> Iterator[transport.Exchange]:
+    def _batches(self, calls: Sequence[Call]) -> Generator[transport.Exchange]:
         """Sends the calls in as few frames as possible. If there are several calls, those beyond the budget are not
         sent."""
         # A single call is always sent, so that the host itself refuses it.
         limit = 1 if len(calls) == 1 else max(0, self._below.left.api_calls)
         for some in _portions(calls[:limit]):
             exchanges = [self._below.call(some[0])] if len(some) == 1 else list(self._below.batch(some))
-            try:
-                while exchanges:
-                    yield exchanges.pop(0)
-            finally:
-                for unused in exchanges:
-                    unused.stop()
+            yield from _hand_out(exchanges)
         # The host would refuse these calls, and end the script soon.
         for _ in calls[limit:]:
             self._below.left.unsent += 1
@@ -192,6 +185,16 @@ class _Unsent:
 
     def stop(self) -> None:
         """Does nothing: there is no body to stop."""
+
+
+def _hand_out(exchanges: list[transport.Exchange]) -> Generator[transport.Exchange]:
+    """Yields the answers in order; stops those that are not taken."""
+    try:
+        while exchanges:
+            yield exchanges.pop(0)
+    finally:
+        for unused in exchanges:
+            unused.stop()
 
 
 def _parent() -> greenlet.greenlet | None:

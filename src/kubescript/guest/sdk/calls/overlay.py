@@ -23,7 +23,7 @@ from kubescript.kube import kinds, paths, selectors
 from kubescript.wire import exchanges
 from kubescript.wire.exchanges import Call
 
-__all__ = ["Answer", "Overlay"]
+__all__ = ["METADATA", "Overlay"]
 
 Object = dict[str, Any]
 METADATA: Final = frozenset({"metadata", "names"})
@@ -50,19 +50,6 @@ class _Planned:
         """Says whether the object's body can be shown in answers of this version."""
         # Only the API server can convert an object between versions.
         return self.body is not None and not self.gone and self.version == version
-
-
-class Answer:
-    """An answer that the overlay has made or changed."""
-
-    def __init__(self, reply: exchanges.Reply, body: Iterator[bytes], stop: Callable[[], None] = lambda: None) -> None:
-        self.reply = reply
-        self._body = body
-        self.stop = stop
-
-    def chunks(self) -> Iterator[bytes]:
-        """Yields the body."""
-        return self._body
 
 
 class Overlay:
@@ -160,12 +147,12 @@ class Overlay:
         planned = self._objects[target.key]
         if planned.gone:
             reply = exchanges.Reply(404, "Not Found", "application/json")
-            return Answer(reply, iter([_missing(target)]))
+            return transport.Answer(reply, iter([_missing(target)]))
         if target.subresource != "scale" and planned.shows_in(target.version):
             reply = exchanges.Reply(200, "OK", "application/json", metadata_rule=planned.rule)
             shown = _render(planned, metadata_only=call.accept in METADATA)
             body = lazy_json.encode(shown)
-            return Answer(reply, iter([body]))
+            return transport.Answer(reply, iter([body]))
         return _apply_scale(perform(call), planned)
 
     def _locate_object(self, call: Call) -> paths.Location | None:
@@ -323,7 +310,7 @@ def _apply_scale(exchange: transport.Exchange, planned: _Planned) -> transport.E
     def body() -> Iterator[bytes]:
         yield _with_replicas(b"".join(exchange.chunks()), replicas)
 
-    return Answer(exchange.reply, body(), exchange.stop)
+    return transport.Answer(exchange.reply, body(), exchange.stop)
 
 
 def _missing(target: paths.Location) -> bytes:

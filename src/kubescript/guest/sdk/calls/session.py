@@ -17,7 +17,7 @@ from typing import Any, Final, Self
 
 import msgspec
 
-from kubescript.guest.sdk.calls import batching, kubectl_command, name_hints, overlay, transport
+from kubescript.guest.sdk.calls import batching, kubectl_command, name_hints, namespace_lists, overlay, transport
 from kubescript.guest.sdk.objects import list_objects, schemas, streaming, views
 from kubescript.guest.sdk.values import exceptions, lazy_json, masks
 from kubescript.wire.exchanges import Call, Reply
@@ -46,6 +46,8 @@ class Session:
         """Whether the last write was only tried and recorded in a plan."""
         self._overlay: overlay.Overlay | None = None
         """The planned writes; None before the first."""
+        self.limited: namespace_lists.NamespaceLists | None = None
+        """The lists over all namespaces, where the script may see only some of them."""
         self.deadline = math.inf
         """The time at which the host ends the script, on the monotonic clock."""
         self.report: Callable[[float, float | None, str], None] = lambda _done, _total, _text: None
@@ -161,7 +163,7 @@ class Session:
         self.settle()
         if self.context:
             call = msgspec.structs.replace(call, context=self.context)
-        perform = self.relay.call
+        perform = self.relay.call if self.limited is None else self.limited.call
         exchange = perform(call) if self._overlay is None else self._overlay.answer(call, perform)
         title = self._title(call)
         reply = exchange.reply

@@ -3,13 +3,13 @@ memory."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Protocol
 
 from kubescript.wire.exchanges import Call, Reply
 from kubescript_sandbox.guest import channel
 
-__all__ = ["Exchange", "Transport"]
+__all__ = ["Answer", "Exchange", "Transport"]
 
 
 class Exchange(Protocol):
@@ -24,6 +24,19 @@ class Exchange(Protocol):
 
     def stop(self) -> None:
         """Stops the rest of the body."""
+
+
+class Answer:
+    """An answer that the SDK has made or changed."""
+
+    def __init__(self, reply: Reply, body: Iterator[bytes], stop: Callable[[], None] = lambda: None) -> None:
+        self.reply = reply
+        self._body = body
+        self.stop = stop
+
+    def chunks(self) -> Iterator[bytes]:
+        """Yields the body."""
+        return self._body
 
 
 class Transport(Protocol):

@@ -1,0 +1,318 @@
+"""A caller who is limited to namespaces: whatever a worker asks of a real API server, nothing of another namespace comes
+back, neither an object nor the name of the namespace."""
+
+from __future__ import annotations
+
+import contextlib
+import secrets
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import anyio
+import msgspec
+import pytest
+
+from kubescript import config, errors, tenant, types
+from kubescript.auth import access_rules, user
+from kubescript.broker import operation
+from kubescript.output import fencing
+from kubescript.wire import exchanges
+from tests.kit import fork_servers
+from tests.kit.controlplane import shared
+from tests.kit.controlplane.server import ControlPlane
+from tests.kit.controlplane.writer import Writer
+
+pytestmark = [pytest.mark.cluster, pytest.mark.promise("P-21"), pytest.mark.timeout(300)]
+
+BASE: Final = f"limits-{secrets.token_hex(3)}"
+WORD: Final = f"heron{secrets.token_hex(4)}"
+"""Stands in all that the caller may not see, and in nothing that a test sends."""
+OWN: Final = (f"{BASE}-team-1", f"{BASE}-team-2", f"{BASE}-shared")
+OTHER: Final = f"{BASE}-other"
+"""A forbidden namespace whose name the caller guesses."""
+HIDDEN: Final = f"{BASE}-{WORD}"
+"""A forbidden namespace whose name is itself a secret."""
+GROUP: Final = f"{BASE}.example"
+PATTERNS: Final = (f"{BASE}-team-*", f"{BASE}-shared")
+ALICE: Final = user.User("alice", "tokens_file", "uid-alice", ())
+TOOLSETS: Final = ("code", "kubectl", "helm", "cluster")
+
+
+def describe(namespace: str, word: str) -> list[dict[str, Any]]:
+    """The objects of one namespace: `target`, whose name a caller guesses, and one named like the word."""
+    labels = {"app": "limits", "word": word}
+    pod = {"metadata": {"labels": labels}, "spec": {"containers": [{"name": "c", "image": f"example.test/{word}:1"}]}}
+    made: list[dict[str, Any]] = []
+    for name in ("target", word):
+        metadata = {"name": name, "namespace": namespace, "labels": labels}
+        reference = {"kind": "Pod", "name": name, "namespace": namespace}
+        made += [
+            {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": {"word": word}},
+            {"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "stringData": {word: word}},
+            {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": pod["spec"]},
+            {"apiVersion": "v1", "kind": "Service", "metadata": metadata, "spec": {"selector": labels, "ports": [{"port": 80}]}},
+            {"apiVersion": "v1", "kind": "Event", "metadata": metadata, "involvedObject": reference, "message": word, "type": "Warning"},
+            {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": metadata,
+             "spec": {"replicas": 0, "selector": {"matchLabels": labels}, "template": pod}},
+            {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "Role", "metadata": metadata,
+             "rules": [{"apiGroups": [""], "resources": ["pods"], "resourceNames": [word], "verbs": ["get"]}]},
+            {"apiVersion": f"{GROUP}/v1", "kind": "Parcel", "metadata": metadata, "spec": {"word": word}},
+        ]  # fmt: skip
+    return made
+
+
+def define(plural: str, kind: str, scope: str) -> dict[str, Any]:
+    """A custom kind."""
+    schema = {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}}
+    names = {"plural": plural, "singular": kind.lower(), "kind": kind, "listKind": f"{kind}List"}
+    version = {"name": "v1", "served": True, "storage": True, "schema": schema}
+    spec = {"group": GROUP, "scope": scope, "names": names, "versions": [version]}
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+        "metadata": {"name": f"{plural}.{GROUP}"}, "spec": spec,
+    }  # fmt: skip
+
+
+@dataclass(frozen=True)
+class World:
+    """A server whose caller is limited, and the one before its limit."""
+
+    limited: tenant.Tenant
+    free: tenant.Tenant
+
+    def run(self, script: str, *, limited: bool = True) -> str:
+        """The whole answer to a script."""
+        own = self.limited if limited else self.free
+        asking = types.Caller("a-session", "a client", "1", "evaluate_script", lasts=False, user=ALICE.name)
+        answer = anyio.run(own.evaluator.evaluate, script, 60_000, None, asking)
+        return answer.text
+
+
+def settings(plane: ControlPlane, folder: Path, *patterns: str) -> config.Settings:
+    """A server for two callers, of whom Alice is limited."""
+    file = folder / "tokens.csv"
+    file.write_text(f"{secrets.token_hex(16)},alice,uid-alice,\n{secrets.token_hex(16)},bob,uid-bob,\n")
+    file.chmod(0o600)
+    return config.Settings.model_validate({
+        "kubeconfig": plane.kubeconfig, "writes": "plan", "transport": "http", "toolsets": TOOLSETS,
+        "auth": {"tokens_file": file}, "plans": {"store": str(folder / "plans.db"), "follow_s": 0},
+        "sandbox": {"strict": False}, "access": [{"users": ["alice"], "namespaces": patterns or PATTERNS}, {}],
+    })  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def world(run_folder: Path, run_process: int, tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+    plane = shared.attach("scratch", run_folder, run_process)
+    writer = Writer(plane.kubeconfig)
+    names = (*OWN, OTHER, HIDDEN)
+    namespaces = [
+        {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name, "labels": {"base": BASE}}}
+        for name in names
+    ]
+    kinds = [define("parcels", "Parcel", "Namespaced"), define("depots", "Depot", "Cluster")]
+    depot = {"apiVersion": f"{GROUP}/v1", "kind": "Depot", "metadata": {"name": WORD}}
+    inside = [each for name in names for each in describe(name, WORD if name in (OTHER, HIDDEN) else "otter")]
+    writer.create_all([[*namespaces, *kinds], [depot, *inside]])
+    bob = user.User("bob", "tokens_file", "uid-bob", ())
+    given = settings(plane, tmp_path_factory.mktemp("limits"))
+    try:
+        with fork_servers.open_application(given) as opened, contextlib.ExitStack() as closing:
+            seats = []
+            for caller in (ALICE, bob):
+                own = opened.tenant(caller, access_rules.narrow(given, caller), opened.operator)
+                closing.callback(own.close)
+                seats.append(own)
+            yield World(*seats)
+    finally:
+        for each in kinds:
+            writer.delete(each)
+
+
+def read(own: tenant.Tenant, call: exchanges.Call) -> tuple[exchanges.Reply, str]:
+    """What a worker receives that sends this call by itself: the head and the whole body."""
+    reply, response = own.contexts.handle(call, operation.Operation(), 10)
+    if response is None:
+        return reply, ""
+    with contextlib.closing(response):
+        try:
+            return reply, b"".join(response.chunks).decode()
+        except errors.KubescriptError as error:
+            return reply, error.message
+
+
+KINDS: Final = (
+    "api/v1|configmaps", "api/v1|secrets", "api/v1|pods", "api/v1|services", "api/v1|events", "apis/apps/v1|deployments",
+    "apis/rbac.authorization.k8s.io/v1|roles", "apis/helm.sh/v1|releases", f"apis/{GROUP}/v1|parcels",
+)  # fmt: skip
+FORMS: Final[tuple[exchanges.Accept, ...]] = ("json", "table", "metadata", "names")
+QUERIES: Final = (
+    (), (("limit", "1"),), (("watch", "true"), ("timeoutSeconds", "1")), (("fieldSelector", f"metadata.namespace={OTHER}"),),
+    (("fieldSelector", "metadata.name=target"),), (("labelSelector", "app=limits"),), (("resourceVersion", "0"),),
+)  # fmt: skip
+
+
+def split(root: str, *rest: str) -> tuple[str, ...]:
+    """The segments of a path."""
+    return (*root.split("/"), *rest)
+
+
+def reads() -> Iterator[exchanges.Call]:
+    """Reads of every kind over all namespaces and in a forbidden one, in every form, and of what is in no namespace."""
+    for kind in KINDS:
+        root, _, plural = kind.partition("|")
+        for form in FORMS:
+            for query in QUERIES:
+                yield exchanges.Call("GET", split(root, plural), query, accept=form)
+            yield exchanges.Call("GET", split(root, "namespaces", OTHER, plural), accept=form)
+            yield exchanges.Call("GET", split(root, "namespaces", OTHER, plural, "target"), accept=form)
+        for middle in (("watch",), ("watch", "namespaces", OTHER)):
+            yield exchanges.Call("GET", split(root, *middle, plural), (("timeoutSeconds", "1"),))
+    for path in (
+        f"api/v1/namespaces/{OTHER}/pods/target/log", f"api/v1/namespaces/{OTHER}/pods/target/status",
+        f"apis/apps/v1/namespaces/{OTHER}/deployments/target/scale", f"api/v1/namespaces/{OTHER}", f"api/v1/namespaces/{OTHER}/status",
+        f"api/v1/namespaces/{OTHER}/pods/target/proxy", f"api/v1/proxy/namespaces/{OTHER}/pods/target",
+        f"api/v1/namespaces/{OWN[0]}/namespaces/{OTHER}", f"apis/{GROUP}/v1/namespaces/{OWN[0]}/depots",
+        f"apis/{GROUP}/v1/namespaces/{OWN[0]}", f"apis/{GROUP}/v1/depots", "apis/apiextensions.k8s.io/v1/customresourcedefinitions",
+        "api/v1/nodes", "api/v1/persistentvolumes", "apis/rbac.authorization.k8s.io/v1/clusterroles", "apis/metrics.k8s.io/v1beta1/nodes",
+        "apis/metrics.k8s.io/v1beta1/pods", "apis/storage.k8s.io/v1/storageclasses", "apis/project.openshift.io/v1/projects",
+        f"apis/project.openshift.io/v1/projects/{OTHER}", "api/v1/lists", f"api/v2/namespaces/{OTHER}/pods", "api/v2/pods",
+    ):  # fmt: skip
+        yield exchanges.Call("GET", tuple(path.split("/")))
+    yield exchanges.Call("GET", ("api", "v1", "watch", "namespaces", OTHER), (("timeoutSeconds", "1"),))
+    for own in (
+        f"{OWN[0]}/../{OTHER}",
+        f"{OWN[0]}%2f..%2f{OTHER}",
+        f"{OWN[0]}/pods/../../{OTHER}",
+        "*",
+        f"{BASE}-*",
+        "..",
+        ".",
+    ):
+        yield exchanges.Call("GET", ("api", "v1", "namespaces", own, "configmaps"))
+
+
+def namespace_reads() -> Iterator[exchanges.Call]:
+    """Reads of Namespaces in every form."""
+    for form in FORMS:
+        for query in (
+            *QUERIES,
+            (("labelSelector", f"base={BASE}"),),
+            (("limit", "1"), ("labelSelector", f"base={BASE}")),
+        ):
+            yield exchanges.Call("GET", ("api", "v1", "namespaces"), query, accept=form)
+    yield exchanges.Call("GET", ("api", "v1", "watch", "namespaces"), (("timeoutSeconds", "1"),))
+
+
+REVIEW: Final = {"resourceAttributes": {"namespace": OTHER, "verb": "get", "resource": "pods"}}
+AUTHORIZATION: Final = ("apis", "authorization.k8s.io", "v1")
+WRITES: Final[tuple[tuple[Any, tuple[str, ...], Any, Any], ...]] = (
+    ("POST", (*AUTHORIZATION, "selfsubjectaccessreviews"), {"spec": REVIEW}, "json"),
+    ("POST", (*AUTHORIZATION, "selfsubjectrulesreviews"), {"spec": {"namespace": OTHER}}, "json"),
+    ("POST", (*AUTHORIZATION, "subjectaccessreviews"), {"spec": REVIEW | {"user": "x"}}, "json"),
+    ("POST", (*AUTHORIZATION, "namespaces", OTHER, "localsubjectaccessreviews"), {"spec": REVIEW | {"user": "x"}}, "json"),
+    ("POST", ("apis", "authentication.k8s.io", "v1", "tokenreviews"), {"spec": {"token": "x"}}, "json"),
+    ("POST", ("api", "v1", "namespaces"), {"metadata": {"name": f"{BASE}-team-new"}}, "json"),
+    ("PATCH", ("api", "v1", "namespaces", OWN[0]), {"metadata": {"labels": {"a": "b"}}}, "merge-patch"),
+    ("DELETE", ("api", "v1", "namespaces", OTHER), {}, "json"),
+    ("DELETE", ("api", "v1", "namespaces", OTHER, "configmaps"), {}, "json"),
+    ("DELETE", ("api", "v1", "configmaps"), {}, "json"),
+    ("POST", ("api", "v1", "namespaces", OTHER, "configmaps"), {"metadata": {"name": "made"}}, "json"),
+    ("PATCH", ("api", "v1", "namespaces", OTHER, "configmaps", "target"), {"data": {"a": "b"}}, "merge-patch"),
+    ("POST", ("api", "v1", "namespaces", OTHER, "pods", "target", "eviction"), {"metadata": {"name": "target"}}, "json"),
+    ("POST", ("api", "v1", "namespaces", OTHER, "pods", "target", "binding"), {"target": {"name": "n"}}, "json"),
+    ("POST", ("api", "v1", "namespaces", OTHER, "serviceaccounts", "default", "token"), {"spec": {}}, "json"),
+    ("PATCH", ("apis", "apps", "v1", "namespaces", OTHER, "deployments", "target", "scale"), {"spec": {"replicas": 1}}, "merge-patch"),
+    ("POST", (*AUTHORIZATION[:1], "rbac.authorization.k8s.io", "v1", "clusterrolebindings"), {"metadata": {"name": BASE}}, "json"),
+)  # fmt: skip
+
+
+REFUSALS: Final = {"policy.namespace", "request.path", "request.release"}
+
+
+def test_no_read_of_a_worker_leaves_the_namespaces(world: World, attacks: Callable[[int], None]) -> None:
+    """All are refused: by the limit, or because no API server would read the path so."""
+    calls = list(reads())
+    attacks(len(calls))
+    for call in calls:
+        reply, body = read(world.limited, call)
+        # A kind without namespaces is not found in one.
+        code = "" if reply.fault is None else reply.fault.code
+        assert code in REFUSALS or reply.status == 404, (call, reply)
+        assert WORD not in body + str(reply), call
+    _, seen = read(world.free, exchanges.Call("GET", ("api", "v1", "configmaps")))
+    assert WORD in seen  # who is not limited sees it
+    reply, body = read(world.limited, exchanges.Call("GET", ("api", "v1", "namespaces", OWN[0], "configmaps")))
+    assert reply.fault is None and "otter" in body
+
+
+def test_a_list_or_watch_of_namespaces_has_only_the_permitted_ones(
+    world: World, attacks: Callable[[int], None]
+) -> None:
+    """Nothing else of it tells of the others either: no token, no count."""
+    calls = list(namespace_reads())
+    attacks(len(calls))
+    for call in calls:
+        reply, body = read(world.limited, call)
+        assert WORD not in body + str(reply) and OTHER not in body + str(reply), call
+        assert "remainingItemCount" not in body and '"continue":"' not in body, call
+    selector = (("labelSelector", f"base={BASE}"), ("limit", "1"))
+    _, body = read(world.limited, exchanges.Call("GET", ("api", "v1", "namespaces"), selector))
+    found = msgspec.json.decode(body)
+    assert sorted(each["metadata"]["name"] for each in found["items"]) == sorted(OWN)
+    assert {each["status"]["phase"] for each in found["items"]} == {"Active"}
+    reply, body = read(world.limited, exchanges.Call("GET", ("api", "v1", "namespaces", OWN[0])))
+    assert reply.fault is None and OWN[0] in body
+
+
+def test_no_write_of_a_worker_leaves_the_namespaces(world: World, attacks: Callable[[int], None]) -> None:
+    """Nor does a question about rights, which tells names, or a write of a Namespace itself."""
+    attacks(len(WRITES))
+    for method, path, body, form in WRITES:
+        call = exchanges.Call(method, path, body=msgspec.Raw(msgspec.json.encode(body)), content_type=form)
+        reply, seen = read(world.limited, call)
+        assert reply.fault is not None and reply.fault.code == "policy.namespace", (call, reply, seen)
+    answer = world.run(
+        f"k8s.coreV1().create_namespaced_config_map({OWN[0]!r}, {{'metadata': {{'name': 'made'}}}}).metadata.name"
+    )
+    assert answer.startswith("made")
+
+
+LISTS: Final = {
+    "typed": "[(each.metadata.namespace, each.metadata.name) for each in k8s.coreV1().list_config_map_for_all_namespaces() if each.data.get('word')]",
+    "page by page": (
+        "page = k8s.coreV1().list_config_map_for_all_namespaces(limit=1)\nassert not page.metadata._continue\n"
+        "[(each.metadata.namespace, each.metadata.name) for each in page.items if each.data.get('word')]"
+    ),
+    "dynamic": "[(each.metadata.namespace, each.metadata.name) for each in k8s.get('configmaps') if (each.get('data') or {}).get('word')]",
+    "by label": "[(each.metadata.namespace, each.metadata.name) for each in k8s.get('pods', label_selector='word=otter')]",
+    "custom": f"[(each.metadata.namespace, each.metadata.name) for each in k8s.get('parcels.{GROUP}')]",
+    "custom, typed": (
+        "[(each['metadata']['namespace'], each['metadata']['name']) for each in "
+        f"k8s.CustomObjectsApi().list_cluster_custom_object('{GROUP}', 'v1', 'parcels')['items']]"
+    ),
+    "without decoding": (
+        "import json\nraw = k8s.coreV1().list_config_map_for_all_namespaces(_preload_content=False).data\n"
+        "[(each['metadata']['namespace'], each['metadata']['name']) for each in json.loads(raw)['items'] if (each.get('data') or {}).get('word')]"
+    ),
+    "in parallel": (
+        "both = k8s.parallel([k8s.coreV1().list_config_map_for_all_namespaces, k8s.coreV1().list_secret_for_all_namespaces])\n"
+        "assert {each.metadata.namespace for each in both[1]} == {each.metadata.namespace for each in both[0]}\n"
+        "[(each.metadata.namespace, each.metadata.name) for each in both[0] if each.data.get('word')]"
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("way", LISTS)
+def test_a_list_over_all_namespaces_has_the_permitted_ones_in_order(
+    way: str, world: World, attacks: Callable[[int], None]
+) -> None:
+    """One list for each of them, without what is elsewhere; the script is what it would be without a limit."""
+    attacks(1)
+    answer = world.run(LISTS[way])
+    assert WORD not in answer
+    found = msgspec.json.decode(fencing.unfence(answer))
+    assert found == [[name, each] for name in sorted(OWN) for each in ("otter", "target")]
+    if way == "typed":
+        assert WORD in world.run(LISTS[way], limited=False)

@@ -46,6 +46,8 @@ class Provider:
         """What a client gets for a code of a log-in, once."""
         self.exchanged: list[dict[str, str]] = []
         """What clients have sent with a code."""
+        self.answers: list[tuple[int, Any]] = []
+        """What the next exchanges of tokens are answered, each a status and a document or bytes; then good tokens."""
         self._key = rsa.generate_private_key(65_537, 2_048)
         self.stranger = rsa.generate_private_key(65_537, 2_048)
         """A key of somebody else."""
@@ -130,6 +132,9 @@ class _Handler(http.server.BaseHTTPRequestHandler):
             self.provider.exchanged.append(fields)
             while self.provider.stalled.is_set():
                 time.sleep(0.05)
+            if "code" not in fields:
+                self._exchange(fields)
+                return
             self._answer(self.provider.granted.pop(fields["code"], None), refused=400)
             return
         token = fields["token"]
@@ -138,9 +143,22 @@ class _Handler(http.server.BaseHTTPRequestHandler):
             time.sleep(0.05)
         self._answer({"active": True, **known} if known is not None else {"active": False})
 
+    def _exchange(self, fields: dict[str, str]) -> None:
+        """Answers with a token of its subject for the audience, under the same end."""
+        if self.provider.answers:
+            status, document = self.provider.answers.pop(0)
+            self._send(status, document if isinstance(document, bytes) else json.dumps(document).encode())
+            return
+        _, payload, _ = fields["subject_token"].split(".")
+        claims = json.loads(base64.urlsafe_b64decode(payload + "=" * (-len(payload) % 4)))
+        claims |= {"aud": fields["audience"], "jti": len(self.provider.exchanged)}
+        self._answer({"access_token": self.provider.token(claims), "token_type": "Bearer", "expires_in": 300})
+
     def _answer(self, document: dict[str, Any] | None, refused: int = 404) -> None:
-        data = json.dumps(document or {}).encode()
-        self.send_response(200 if document is not None else refused)
+        self._send(200 if document is not None else refused, json.dumps(document or {}).encode())
+
+    def _send(self, status: int, data: bytes) -> None:
+        self.send_response(status)
         self.send_header("Content-Type", "application/json")
         self.send_header("Content-Length", str(len(data)))
         self.end_headers()

@@ -57,24 +57,13 @@ def clusters() -> Iterator[dict[str, Recorder]]:
         yield dict(zip(NAMES, (east, west, unstated), strict=True))
 
 
-def kubeconfig(path: Path, servers: dict[str, dict[str, Any]]) -> Path:
-    """A context without a user for each of these servers."""
-    path.write_text(json.dumps({
-        "apiVersion": "v1", "kind": "Config", "current-context": next(iter(servers)),
-        "clusters": [{"name": name, "cluster": cluster} for name, cluster in servers.items()],
-        "users": [],
-        "contexts": [{"name": name, "context": {"cluster": name, "user": ""}} for name in servers],
-    }))  # fmt: skip
-    return path
-
-
 @pytest.fixture(scope="module")
 def port(provider: Provider, clusters: dict[str, Recorder], tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
     folder = tmp_path_factory.mktemp("tokens")
     servers = {name: {"server": f"http://127.0.0.1:{each.port}"} for name, each in clusters.items()}
     settings = folder / "settings.toml"
     settings.write_text(SETTINGS.format(issuer=provider.url))
-    flags = ("--toolsets", "code", "--kubeconfig", str(kubeconfig(folder / "config", servers)))
+    flags = ("--toolsets", "code", "--kubeconfig", str(callers.write_kubeconfig(folder / "config", servers)))
     with http_server.serving((*flags, "--config", str(settings))) as opened:
         yield opened
 

@@ -28,7 +28,7 @@ from kubescript.toolsets import builtin
 from kubescript_sandbox.host import cancellation, executor, spawner
 
 if TYPE_CHECKING:
-    from kubescript.auth import authenticator, user
+    from kubescript.auth import authenticator, exchange, exchanges, user
     from kubescript.changes import approval, plan, planning
     from kubescript.server import served
     from kubescript.telemetry import otlp, prometheus
@@ -83,12 +83,14 @@ class Application:
             processes=processes.Processes(settings),
             keeper=self._open_keeper,
             authors=self._open_author,
+            exchange=self._open_exchange,
             approvers=lambda person, planned: rights.may_still_decide(self.settings, person, planned),
             warm_up=self._warm_up,
             flags=flags,
         )
         self.operator = tenant.Tenant(settings, self._shared)
         """The tenant of the person who started the server, and of every caller where callers are not authenticated."""
+        self._exchange: exchange.Endpoint | None = None
         self._metrics: prometheus.Metrics | None = None
         """The metrics; None if they cannot be scraped."""
         self._exporter: otlp.Exporter | None = None
@@ -173,6 +175,7 @@ class Application:
         from kubescript.toolsets import sdk
 
         sdk.skip_conveniences()
+        self._open_exchange()  # raises for a secret that cannot be read
         self._shared.processes.warm_up(self.settings.toolsets)  # first: openstackclient takes longest
         # One at a time: with three processes on two processors, this one would wait 0.2 s more for a processor.
         if self.settings.needs_cluster:  # else no script runs
@@ -260,6 +263,19 @@ class Application:
                 self._keeper = recovery.Keeper(self._plans, self._open_notifier())
             return self._keeper
 
+    def _open_exchange(self) -> exchanges.Exchange | None:
+        """Returns what exchanges callers' tokens, which is made when it is first needed; None if the settings have no
+        endpoint. Raises ConfigError."""
+        settings = self.settings
+        if settings.auth.exchange is None or not settings.knows_callers:
+            return None
+        from kubescript.auth import exchange
+
+        with self._lock:
+            if self._exchange is None:
+                self._exchange = exchange.Endpoint(settings.auth)
+            return self._exchange.exchange
+
     def _open_notifier(self) -> recovery.Notifier | None:
         """Returns what tells a team's chat of plans; None if there is no such chat. Raises ConfigError."""
         if self._plans.notify is None:
@@ -311,6 +327,8 @@ class Application:
         self.operator.close()
         if self.audit is not None:
             self.audit.close()
+        if self._exchange is not None:
+            self._exchange.close()
         # The exporter closes last, so that it can send the reports that the others make while closing.
         if self._exporter is not None:
             self._exporter.close()

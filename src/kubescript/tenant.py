@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 from kubescript import clusters as cluster_parts
 from kubescript import concurrency, config, contexts, evaluator, redaction, types
 from kubescript.audit import recorder
-from kubescript.auth import access_rules, namesakes, user
+from kubescript.auth import access_rules, exchanges, namesakes, user
 from kubescript.broker import operation
 from kubescript.changes import rollouts, writer
 from kubescript.cluster import acting
@@ -63,6 +63,8 @@ class Shared:
     """Finds who applies the plans of authenticated callers; None for those who do."""
     approvers: approval.Approvers | None = None
     """Judges who has approved a plan."""
+    exchange: Callable[[], exchanges.Exchange | None] = lambda: None
+    """Returns what exchanges callers' tokens; None if nothing does. Raises ConfigError."""
     flags: str = ""
     """The flags with which a command finds this server's plans, preceded by a space."""
     observers: list[evaluation.Observer] = field(default_factory=list)
@@ -80,7 +82,7 @@ class Tenant:
         route: str = "",
         author: plan.Identity | None = None,
         *,
-        is_only: bool = True,
+        is_only: bool = False,
     ) -> None:
         """`settings` are this caller's; `caller` is None where callers are not authenticated, and `author` is the
         caller as plans name it. `route` is the endpoint. `is_only` says whether the server has only one cluster; a
@@ -96,7 +98,8 @@ class Tenant:
             user = inspection.UserInfo(caller.name, caller.groups)
             engine = engine.of(caller.key, user)
         self._engine = engine
-        accesses = cluster_parts.accesses(settings, engine, act_for(settings, caller, is_only=is_only))
+        act = act_for(settings, caller, shared.exchange, is_only=is_only)
+        accesses = cluster_parts.accesses(settings, engine, act)
         self.contexts = contexts.Contexts(accesses)
         self.planning = self._planning(accesses)
         """The planning; None where no cluster takes plans."""
@@ -271,13 +274,20 @@ class Tenant:
                 closing.callback(self.planning.close)
 
 
-def act_for(settings: config.Settings, caller: user.User | None, *, is_only: bool = True) -> acting.Acting | None:
-    """Returns the identity under which requests are sent; None: the server's own. `is_only` says whether the server has
-    only one cluster."""
+def act_for(
+    settings: config.Settings,
+    caller: user.User | None,
+    open_exchange: Callable[[], exchanges.Exchange | None] = lambda: None,
+    *,
+    is_only: bool = False,
+) -> acting.Acting | None:
+    """Returns the identity under which requests are sent; None: the server's own. `open_exchange` returns what
+    exchanges tokens, and `is_only` says whether the server has only one cluster. Raises ConfigError."""
     if caller is None or settings.acts_as == "server":
         return None
     if settings.acts_as == "caller":
-        return acting.Bearer(is_only)
+        exchange = open_exchange()
+        return acting.Bearer(is_only, exchanges.Exchanges(exchange).get if exchange is not None else None)
     names = settings.impersonation
     user = names.user_prefix + caller.name
     groups = _list_groups(names, caller.groups)

@@ -12,7 +12,7 @@ import contextlib
 import csv
 import json
 import secrets
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -25,7 +25,7 @@ from mcp.client.streamable_http import streamable_http_client
 
 from tests.kit import http_server
 
-__all__ = ["GROUPS", "NAMESPACES", "Callers", "audiences", "connected"]
+__all__ = ["GROUPS", "NAMESPACES", "Callers", "audiences", "connected", "write_kubeconfig"]
 
 GROUPS: Final = {"alice": ("platform", "payments"), "bob": ("shop",), "eve": ()}
 NAMESPACES: Final = {"alice": "callers-payments", "bob": "callers-shop"}
@@ -88,6 +88,17 @@ class Callers:
         given = ("--toolsets", "code", "--kubeconfig", str(self.kubeconfig), "--config", str(file), *flags)
         with http_server.serving(given) as port:
             yield port
+
+
+def write_kubeconfig(path: Path, servers: Mapping[str, Mapping[str, Any]]) -> Path:
+    """A context without a user for each of these servers."""
+    path.write_text(json.dumps({
+        "apiVersion": "v1", "kind": "Config", "current-context": next(iter(servers)),
+        "clusters": [{"name": name, "cluster": cluster} for name, cluster in servers.items()],
+        "users": [],
+        "contexts": [{"name": name, "context": {"cluster": name, "user": ""}} for name in servers],
+    }))  # fmt: skip
+    return path
 
 
 def audiences(token: str) -> list[str]:

@@ -10,7 +10,7 @@ from typing import Any, Final, TypeGuard
 from kubescript import config, errors
 from kubescript.auth import user
 
-__all__ = ["LEEWAY_S", "audiences", "credential", "of_login"]
+__all__ = ["LEEWAY_S", "audiences", "credential", "of_login", "time_of"]
 
 LEEWAY_S: Final = 10.0
 """Seconds by which clocks may differ."""
@@ -47,7 +47,7 @@ def of_login(claims: Mapping[str, Any], settings: config.Auth, issuer: str) -> u
 
 def _read(claims: Mapping[str, Any], settings: config.Auth, issuer: str, token: str) -> user.Credential:
     # PyJWT checks this for a JWT; an introspection endpoint may call a token active that is not valid yet.
-    if (_time(claims, "nbf") or 0.0) > time.time() + LEEWAY_S:
+    if (time_of(claims, "nbf") or 0.0) > time.time() + LEEWAY_S:
         raise errors.AuthError("the token is not valid yet")
     name = claims.get(settings.user_claim)
     if not _is_name(name):
@@ -72,7 +72,7 @@ def _read(claims: Mapping[str, Any], settings: config.Auth, issuer: str, token: 
         groups=_groups(claims.get(settings.groups_claim)),
         scopes=_scopes(claims),
     )
-    return user.Credential(found, _time(claims, "exp"), token, audiences(claims))
+    return user.Credential(found, time_of(claims, "exp"), token, audiences(claims))
 
 
 def audiences(claims: Mapping[str, Any]) -> frozenset[str]:
@@ -125,7 +125,7 @@ def _scopes(claims: Mapping[str, Any]) -> frozenset[str]:
     return frozenset(scope for scope in value if isinstance(scope, str))
 
 
-def _time(claims: Mapping[str, Any], name: str) -> float | None:
+def time_of(claims: Mapping[str, Any], name: str) -> float | None:
     """Returns a time in the token; None if it is missing. Raises AuthError if it cannot be read."""
     value = claims.get(name)
     if value is None:

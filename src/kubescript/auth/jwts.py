@@ -9,7 +9,7 @@ import jwt
 from kubescript import config, errors
 from kubescript.auth import claims, keys, provider, user
 
-__all__ = ["Verifier", "issuer_of"]
+__all__ = ["Verifier", "issuer_of", "peek"]
 
 # RFC 9068 requires `at+jwt`; Keycloak, Entra ID and Okta write `JWT` by default, and some providers omit it.
 # Attack: a caller sends a logout token (`logout+jwt`), a security event or a proof (`dpop+jwt`) that the same provider
@@ -84,14 +84,18 @@ _UNREADABLE: Final = (jwt.PyJWTError, ValueError, TypeError, OverflowError, Recu
 
 def issuer_of(token: str) -> str:
     """Returns the issuer named in a token, unverified; empty if it is not a JWT."""
-    if token.count(".") != 2:
-        return ""
-    try:
-        unverified = jwt.decode(token, options={"verify_signature": False})
-    except _UNREADABLE:
-        return ""
-    issuer = unverified.get("iss")
+    issuer = peek(token).get("iss")
     return issuer if isinstance(issuer, str) else ""
+
+
+def peek(token: str) -> dict[str, Any]:
+    """Returns the claims in a token, unverified; none if it is not a JWT."""
+    if token.count(".") != 2:
+        return {}
+    try:
+        return jwt.decode(token, options={"verify_signature": False})
+    except _UNREADABLE:
+        return {}
 
 
 def _is_access_token(token: str) -> bool:

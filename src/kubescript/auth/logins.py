@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import time
 import urllib.parse
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
@@ -18,8 +17,7 @@ from kubescript.auth import claims, codes, jwts, provider, user
 
 __all__ = ["Logins"]
 
-_FRESH_S: Final = 300.0
-"""Seconds after which an endpoint is looked up again."""
+_REFUSAL: Final = "the identity provider does not take the answer of this log-in; begin again"
 _NOT_OURS: Final = "this log-in was not begun in this browser, or has been finished already; begin again"
 
 
@@ -34,15 +32,13 @@ class Logins:
         self._login = login
         self._verifier = verifier
         self._source = source
-        self._urls: dict[str, tuple[float, str]] = {}
-        """The endpoints by name, each with the time at which it is looked up again."""
         self._secret = ""
         if login.client_secret_file is not None:
             self._secret = provider.read_secret(login.client_secret_file, "plans.login.client_secret_file")
 
     def begin(self, secret: str, back: str) -> str:
         """Returns the URL at which a person logs in; `back` is where the browser is sent then."""
-        url = self._find_url("authorization_endpoint")
+        url = self._source.endpoint(self._verifier.issuer, "authorization_endpoint")
         challenge = hashlib.sha256(_derive(secret, "verifier").encode()).digest()
         scopes = dict.fromkeys(("openid", *self._login.scopes, *self._settings.scopes))
         query = urllib.parse.urlencode({
@@ -85,22 +81,14 @@ class Logins:
         return claims.of_login({**told, "scope": granted}, self._settings, self._verifier.issuer)
 
     def _exchange(self, secret: str, back: str, code: str) -> Mapping[str, Any]:
-        url = self._find_url("token_endpoint")
+        url = self._source.endpoint(self._verifier.issuer, "token_endpoint")
         fields = {
             "grant_type": "authorization_code",
             "code": code,
             "redirect_uri": back,
             "code_verifier": _derive(secret, "verifier"),
         }
-        return self._source.exchange(url, self._login, self._secret, fields)
-
-    def _find_url(self, name: str) -> str:
-        # Attack: strangers begin log-ins, each of which would cause a request to the provider.
-        until, url = self._urls.get(name, (0.0, ""))
-        if time.monotonic() >= until:
-            (url,) = self._source.urls(self._verifier.issuer, name)
-            self._urls[name] = (time.monotonic() + _FRESH_S, url)
-        return url
+        return self._source.grant(url, (self._login.client_id, self._secret), fields, _REFUSAL)
 
     def _verify(self, token: str, nonce: str) -> dict[str, Any]:
         """Returns the claims of an ID token that belongs to this log-in."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import re
 import ssl
 import time
 from collections.abc import Mapping
@@ -24,6 +25,10 @@ _SCHEMES: Final = ("https://", "http://")
 _TIMEOUT_S: Final = 5.0
 """Seconds for a whole answer."""
 _MAX_BYTES: Final = 1 << 20
+_FRESH_S: Final = 300.0
+"""Seconds after which an endpoint is looked up again."""
+_CODE: Final = re.compile(r"[a-z_]{1,40}")
+"""An error's code, such as `invalid_grant` (RFC 6749)."""
 
 
 class Provider:
@@ -34,6 +39,8 @@ class Provider:
         self._settings = settings
         self.tls = tls_context(settings.ca_file)
         self._client = httpx2.Client(verify=self.tls, timeout=_TIMEOUT_S, follow_redirects=False)
+        self._endpoints: dict[str, tuple[float, str]] = {}
+        """The endpoints by name, each with the time at which it is looked up again."""
         self._secret = ""
         endpoint = settings.introspection
         if endpoint is not None:
@@ -63,13 +70,24 @@ class Provider:
             remedy=f"{issuer} must serve {_METADATA[0]} with its own issuer and {needed}",
         )
 
-    def exchange(self, url: str, login: config.Login, secret: str, fields: Mapping[str, str]) -> Mapping[str, Any]:
-        """Returns the answer of a token endpoint to a client with this secret; a public client has none. Raises
-        AuthError (auth.token) when the provider refuses the fields."""
-        asked = self._client.build_request("POST", url, data={"client_id": login.client_id, **fields})
+    def endpoint(self, issuer: str, name: str) -> str:
+        """Returns the URL under this name in the issuer's metadata, which is valid for a while. Raises AuthError."""
+        # Attack: strangers begin log-ins, each of which would cause a request to the provider.
+        until, url = self._endpoints.get(name, (0.0, ""))
+        if time.monotonic() >= until:
+            (url,) = self.urls(issuer, name)
+            self._endpoints[name] = (time.monotonic() + _FRESH_S, url)
+        return url
+
+    def grant(self, url: str, client: tuple[str, str], fields: Mapping[str, str], refusal: str) -> Mapping[str, Any]:
+        """Returns the answer of a token endpoint to a client with this id and secret; the secret is empty for a client
+        that has none, or that has it among the fields. Raises AuthError with the text `refusal` (auth.token) when the
+        provider refuses the fields."""
+        client_id, secret = client
+        asked = self._client.build_request("POST", url, data={"client_id": client_id, **fields})
         if secret:
-            asked = next(httpx2.BasicAuth(login.client_id, secret).auth_flow(asked))
-        return self._json(asked, refusal="the identity provider does not take the answer of this log-in; begin again")
+            asked = next(httpx2.BasicAuth(client_id, secret).auth_flow(asked))
+        return self._json(asked, refusal=refusal)
 
     def introspect(self, token: str) -> Mapping[str, Any]:
         """Returns the endpoint's claims about a token. Raises AuthError when it is not active, or there is no
@@ -105,7 +123,7 @@ class Provider:
             return found
         # Attack: a stranger sends made-up codes. A provider that refuses them can be asked.
         if refusal and _is_refused(status):
-            raise errors.AuthError(refusal, remedy=f"{host} answers {status}")
+            raise errors.AuthError(f"{refusal}{_error_code(body)}", remedy=f"{host} answers {status}")
         if needed:
             raise _unavailable(f"{host} answers {status}")
         return {}
@@ -139,6 +157,17 @@ def _is_refused(status: int) -> bool:
     """Says whether the same request would be refused at any time."""
     is_about_request = HTTPStatus.BAD_REQUEST <= status < HTTPStatus.INTERNAL_SERVER_ERROR
     return is_about_request and status != HTTPStatus.TOO_MANY_REQUESTS
+
+
+def _error_code(body: bytes) -> str:
+    """Returns the error's code in the answer of a token endpoint, in brackets; empty if there is none."""
+    try:
+        code = json.loads(body).get("error")
+    except (ValueError, RecursionError, AttributeError):
+        return ""
+    # Attack: the provider repeats a token, or words for the model, in place of a code.
+    is_code = isinstance(code, str) and _CODE.fullmatch(code) is not None
+    return f" ({code})" if is_code else ""
 
 
 def _unavailable(why: str) -> errors.AuthError:

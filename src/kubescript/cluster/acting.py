@@ -9,13 +9,14 @@ import contextlib
 import contextvars
 import re
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, Protocol, Self
 
 from kubescript import errors
+from kubescript_sandbox.host import cancellation
 
-__all__ = ["Acting", "Bearer", "Impersonated", "Token", "is_reserved", "using"]
+__all__ = ["Acting", "Bearer", "Exchange", "Impersonated", "Token", "is_reserved", "using"]
 
 _MAX_NAME: Final = 256
 _MAX_GROUPS: Final = 200
@@ -55,11 +56,14 @@ class Acting(Protocol):
         """Returns the same caller at one cluster: `context` is its name, and `audience` that of the tokens that its API
         server takes; both may be empty."""
 
-    def headers(self, address: str) -> Sequence[tuple[str, str]]:
-        """Returns extra headers for each request to the API server at this address. Raises ClusterError when the caller
-        cannot be named."""
+    def headers(self, address: str, deadline: float, cancel: cancellation.Cancellation) -> Sequence[tuple[str, str]]:
+        """Returns extra headers for each request to the API server at this address, no later than at the deadline
+        (time.monotonic). Raises ClusterError when the caller cannot be named."""
 
 
+Exchange = Callable[[Token, str, float, cancellation.Cancellation], str]
+"""Returns a token of another audience in exchange for a caller's, no later than at a deadline (time.monotonic). Raises
+ClusterError."""
 _NONE: Final = Token()
 _token: contextvars.ContextVar[Token] = contextvars.ContextVar("token", default=_NONE)
 """The token of the request that is being answered."""
@@ -82,6 +86,7 @@ class Bearer:
 
     is_only: bool = False
     """Whether the server has no other cluster, whose API server then judges every token."""
+    exchange: Exchange | None = None
     context: str = ""
     audience: str = ""
     # Attack: a caller acts as the server, since an API server ignores the token beside the server's client certificate.
@@ -91,27 +96,36 @@ class Bearer:
         """See `Acting.at`."""
         return replace(self, context=context, audience=audience)
 
-    def headers(self, address: str) -> Sequence[tuple[str, str]]:
+    def headers(self, address: str, deadline: float, cancel: cancellation.Cancellation) -> Sequence[tuple[str, str]]:
         """Returns the caller's authorization."""
         token = _token.get()
         if not token.is_valid:
             raise errors.ClusterError(
                 "the caller's token has expired, or there is none to act with", code="cluster.auth"
             )
-        self._check(token, address)
-        return (("Authorization", f"Bearer {token.text}"),)
+        text = token.text
+        if not self._takes(token, address):
+            text = self._exchange(token, deadline, cancel)
+        return (("Authorization", f"Bearer {text}"),)
 
-    def _check(self, token: Token, address: str) -> None:
-        """Raises ClusterError for a token that is not meant for this cluster."""
+    def _takes(self, token: Token, address: str) -> bool:
+        """Says whether a token is meant for this cluster. Raises ClusterError if no token can be had that is."""
         # Attack: the administrator of one cluster reads the tokens that arrive, and uses them at the others.
         if token.reviewer and token.reviewer != address:
             raise self._refuse("it is known to another cluster only, which has reviewed it")
         if token.reviewer or (self.is_only and not self.audience):
-            return
+            return True
         if not self.audience:
             raise self._refuse(f"the operator has not said which audience this cluster takes ({self._setting})")
-        if self.audience not in token.audiences:
-            raise self._refuse(f"its aud does not name {self.audience} ({self._setting})")
+        return self.audience in token.audiences
+
+    def _exchange(self, token: Token, deadline: float, cancel: cancellation.Cancellation) -> str:
+        # Attack: a token of the server's own file, which names no audience, is sent to the identity provider.
+        if self.exchange is None or not token.audiences:
+            raise self._refuse(
+                f"its aud does not name {self.audience} ({self._setting}), and it cannot be exchanged (auth.exchange)"
+            )
+        return self.exchange(token, self.audience, deadline, cancel)
 
     @property
     def _setting(self) -> str:
@@ -134,7 +148,7 @@ class Impersonated:
         """See `Acting.at`."""
         return self
 
-    def headers(self, address: str) -> Sequence[tuple[str, str]]:
+    def headers(self, address: str, deadline: float, cancel: cancellation.Cancellation) -> Sequence[tuple[str, str]]:
         """Returns the names of the user and the user's groups."""
         if not _is_name(self.user):
             raise _naming_error("the user's name", "auth.user_claim or impersonation.user_prefix")

@@ -9,19 +9,22 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Callable
 from concurrent import futures
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from kubescript import errors
-from kubescript.cluster import credentials, kubeconfig
+from kubescript.cluster import background, credentials, kubeconfig
 from kubescript_sandbox.host import cancellation
 
 if TYPE_CHECKING:
     from kubescript.cluster import gke
 
 __all__ = ["Identity", "in_cluster"]
+
+_T = TypeVar("_T")
+
+_THREAD: Final = "kubescript-credentials"
 
 _PLUGIN_S: Final = 60.0
 """Seconds that a credential plugin may take, even if the call itself has more."""
@@ -94,7 +97,7 @@ class Identity:
         # Attack: a client asks and cancels a thousand times, to start a thousand plugins.
         with self._lock:
             if self._login is None or self._login.done():
-                self._login = _in_thread(self._log_in)
+                self._login = background.start(_THREAD, self._log_in)
             return self._login
 
     def _log_in(self) -> None:
@@ -115,10 +118,9 @@ class Identity:
             if self._server is not None:
                 return self._server
             if self._loading is None or self._loading.done():
-                self._loading = _in_thread(self._load)
+                self._loading = background.start(_THREAD, self._load)
             loading = self._loading
-        server: credentials.ApiServer = _result_in_time(loading, deadline, cancel)
-        return server
+        return _result_in_time(loading, deadline, cancel)
 
     def authorization(self, server: credentials.ApiServer, deadline: float, cancel: cancellation.Cancellation) -> str:
         """Returns the Authorization header to send now; empty if there is none. Raises ClusterError."""
@@ -126,9 +128,8 @@ class Identity:
             return ""
         if self._tokens is None and (self.context is None or not self.context.plugin):
             return credentials.authorization(server)
-        future = _in_thread(lambda: credentials.authorization(server))
-        header: str = _result_in_time(future, deadline, cancel)
-        return header
+        future = background.start(_THREAD, lambda: credentials.authorization(server))
+        return _result_in_time(future, deadline, cancel)
 
     def forget(self) -> credentials.ApiServer | None:
         """Makes the next call reload everything; returns the forgotten server."""
@@ -157,34 +158,13 @@ def in_cluster(path: Path | None, context: str | None) -> bool:
     return bool(os.environ.get("KUBERNETES_SERVICE_HOST"))
 
 
-def _in_thread(work: Callable[[], Any]) -> futures.Future[Any]:
-    """Runs `work` in a separate thread."""
-    # A credential plugin may hang, and callers do not wait for its end.
-    future: futures.Future[Any] = futures.Future()
-
-    def run() -> None:
-        try:
-            future.set_result(work())
-        except BaseException as error:
-            future.set_exception(error)
-
-    thread = threading.Thread(target=run, name="kubescript-credentials", daemon=True)
-    thread.start()
-    return future
-
-
-def _result_in_time(future: futures.Future[Any], deadline: float, cancel: cancellation.Cancellation) -> Any:
+def _result_in_time(future: futures.Future[_T], deadline: float, cancel: cancellation.Cancellation) -> _T:
     """Returns the result. Raises ClusterError when it is late or the call is cancelled."""
-    stopped: futures.Future[None] = futures.Future()
-    with cancel.closing(lambda: stopped.set_result(None)):
-        left = min(_PLUGIN_S, deadline - time.monotonic())
-        done, _ = futures.wait((future, stopped), max(0.001, left), futures.FIRST_COMPLETED)
-    if future in done:
-        return future.result()
-    if cancel.cancelled:
-        raise errors.ClusterError("the call was cancelled", code="cluster.cancelled")
-    raise errors.ClusterError(
-        "the credentials were not ready in time",
-        code="cluster.auth",
-        remedy="a credential plugin hangs or waits for input: run kubectl",
-    )
+    try:
+        return background.wait(future, min(deadline, time.monotonic() + _PLUGIN_S), cancel)
+    except TimeoutError:
+        raise errors.ClusterError(
+            "the credentials were not ready in time",
+            code="cluster.auth",
+            remedy="a credential plugin hangs or waits for input: run kubectl",
+        ) from None

@@ -248,8 +248,9 @@ class Live:
         authorization = self._identity.authorization(server, deadline, cancel)
         if authorization:
             headers["Authorization"] = authorization
-        for name, value in self._caller.headers(_address(server)) if self._caller is not None else ():
-            headers.add(name, value)  # a name may occur several times
+        if self._caller is not None:
+            for name, value in self._caller.headers(_address(server), deadline, cancel):
+                headers.add(name, value)  # a name may occur several times
         return headers
 
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Literal
 
+import pydantic
 from pydantic import Field
 
 from kubescript.config import section
 from kubescript.kube import namespace_patterns
 
-__all__ = ["Access", "Approvers", "Auth", "Callers", "Impersonation", "Introspection"]
+__all__ = ["Access", "Approvers", "Auth", "Callers", "Exchange", "Impersonation", "Introspection"]
 
 
 class Introspection(section.Section):
@@ -22,6 +23,19 @@ class Introspection(section.Section):
     """The client ID with which the server authenticates there."""
     client_secret_file: section.UserPath
     """A file with that client's secret."""
+
+
+class Exchange(section.Section):
+    """A token endpoint that exchanges callers' tokens for others, with `acts_as = "caller"`."""
+
+    url: Annotated[str | None, Field(pattern=r"^https?://")] = None
+    """The endpoint. Default: the one in the metadata of `auth.issuer`."""
+    client_id: str
+    """The client ID with which the server authenticates there."""
+    client_secret_file: section.UserPath
+    """A file with that client's secret."""
+    form: Literal["rfc8693", "on-behalf-of"] = "rfc8693"
+    """The form of the request: OAuth's token exchange, or Microsoft's on-behalf-of flow."""
 
 
 class Auth(section.Section):
@@ -42,6 +56,9 @@ class Auth(section.Section):
     """CAs of the identity provider, in PEM. Default: the system's."""
     introspection: Introspection | None = None
     """The endpoint for tokens that are not signed by `issuer`."""
+    exchange: Exchange | None = None
+    """The endpoint that exchanges tokens of the identity provider which a cluster does not take. Default: such tokens
+    are not sent."""
     token_review: bool = False
     """Whether to have the (default) cluster review tokens: those of service accounts, and all others that it accepts.
     """
@@ -50,6 +67,12 @@ class Auth(section.Section):
     tokens_file: section.UserPath | None = None
     """A token file like that of kube-apiserver's `--token-auth-file`: token,user,uid,"group1,group2". The token may be
     replaced by `sha256:` and its digest in hexadecimal. The file is read again when it changes."""
+
+    @pydantic.model_validator(mode="after")
+    def _check(self) -> Auth:
+        if self.exchange is not None and self.exchange.url is None and self.issuer is None:
+            raise ValueError("`auth.exchange` needs `auth.issuer`, or the `url` of a token endpoint")
+        return self
 
 
 class Impersonation(section.Section):

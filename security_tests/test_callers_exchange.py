@@ -1,0 +1,257 @@
+"""Callers' tokens, exchanged for those of each cluster by an identity provider that may answer anything. The clusters are
+recording servers."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+import anyio
+import pytest
+
+from kubescript import config, errors
+from kubescript.auth import exchange
+from kubescript.cluster import acting
+from security_tests.identity_provider import AUDIENCE, Provider
+from security_tests.recorder import Recorder
+from tests.kit import callers, clients, http_server
+
+pytestmark = pytest.mark.promise("H-11")
+
+SECRET: Final = "secret-of-the-servers-client"
+CAROL: Final = "token-of-carol-0123456789"
+NAMES: Final = ("east", "west", "unstated")
+EACH: Final = """
+def names(context):
+    try:
+        return [pod.metadata.name for pod in k8s.context(context).CoreV1Api().list_namespaced_pod("home").items]
+    except ApiException as error:
+        return f"{error.code}: {error.message}"
+{name: names(name) for name in k8s.contexts()}
+"""
+ONCE: Final = EACH.replace("k8s.contexts()", "['east']")
+TWICE: Final = f"{ONCE}\n[names('east'), names('east')]"
+SETTINGS: Final = f"""
+acts_as = "caller"
+[auth]
+issuer = "{{issuer}}"
+audience = ["{AUDIENCE}"]
+tokens = {{{{ carol = "sha256:{hashlib.sha256(CAROL.encode()).hexdigest()}" }}}}
+[auth.exchange]
+client_id = "kubescript"
+client_secret_file = "{{secret}}"
+[contexts.east]
+audience = "of-east"
+[contexts.west]
+audience = "of-west"
+[contexts.unstated]
+"""
+
+
+@pytest.fixture(scope="module")
+def provider() -> Iterator[Provider]:
+    with Provider() as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def clusters() -> Iterator[dict[str, Recorder]]:
+    with Recorder() as east, Recorder() as west, Recorder() as unstated:
+        yield dict(zip(NAMES, (east, west, unstated), strict=True))
+
+
+@pytest.fixture(scope="module")
+def port(provider: Provider, clusters: dict[str, Recorder], tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
+    folder = tmp_path_factory.mktemp("exchange")
+    (folder / "secret").write_text(SECRET)
+    servers = {name: {"server": f"http://127.0.0.1:{each.port}"} for name, each in clusters.items()}
+    kubeconfig = callers.write_kubeconfig(folder / "config", servers)
+    settings = folder / "settings.toml"
+    settings.write_text(SETTINGS.format(issuer=provider.url, secret=folder / "secret"))
+    with http_server.serving((
+        "--toolsets", "code", "--kubeconfig", str(kubeconfig), "--config", str(settings),
+    )) as opened:  # fmt: skip
+        yield opened
+
+
+def ask(port: int, token: str, script: str = EACH, **arguments: object) -> Any:
+    """The result of a caller's script."""
+
+    async def evaluate() -> str:
+        async with callers.connected(port, token) as client:
+            return clients.text(await clients.evaluate(client, script, **arguments))
+
+    return json.loads(anyio.run(evaluate).splitlines()[0])
+
+
+def sent(clusters: dict[str, Recorder]) -> dict[str, set[str]]:
+    """The tokens that each cluster has got since the last time."""
+    seen = {name: each.take() for name, each in clusters.items()}
+    headers = {name: {token for one in each for token in one.header("Authorization")} for name, each in seen.items()}
+    return {name: {token.removeprefix("Bearer ") for token in tokens} for name, tokens in headers.items()}
+
+
+def claimed(token: str) -> dict[str, Any]:
+    """The claims in a token."""
+    payload = token.split(".")[1]
+    found: dict[str, Any] = json.loads(base64.urlsafe_b64decode(payload + "=" * (-len(payload) % 4)))
+    return found
+
+
+def test_each_caller_has_a_token_of_each_cluster(
+    provider: Provider, clusters: dict[str, Recorder], port: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Two people's scripts, each twice, and then one of them with another token: the provider is asked once for each
+    token and audience, no cluster gets the callers' own tokens, and no log has a token or the secret."""
+    sent(clusters)
+    provider.exchanged.clear()
+    tokens = [provider.token(provider.claims(sub=name)) for name in ("alice", "bob")]
+    tokens.append(provider.token(provider.claims(sub="alice", jti="another")))
+    given: list[str] = []
+    for token in tokens:
+        for _ in range(2):
+            found = ask(port, token)
+            assert (found["east"], found["west"]) == (["one"], ["one"]), found
+            assert "contexts.unstated.audience" in found["unstated"]
+            got = sent(clusters)
+            assert not got["unstated"] and len(got["east"]) == len(got["west"]) == 1
+            for name in ("east", "west"):
+                (made,) = got[name]
+                given.append(made)
+                assert (claimed(made)["aud"], claimed(made)["sub"]) == (f"of-{name}", claimed(token)["sub"])
+    assert len(set(given)) == len(provider.exchanged) == 6 and set(given).isdisjoint(tokens)
+    asked = {(each["subject_token"], each["audience"]) for each in provider.exchanged}
+    assert asked == {(token, audience) for token in tokens for audience in ("of-east", "of-west")}
+    assert not any(secret in caplog.text for secret in (*given, *tokens, SECRET))
+
+
+def test_a_token_of_the_servers_own_is_not_shown_to_the_provider(
+    provider: Provider, clusters: dict[str, Recorder], port: int
+) -> None:
+    """It is no token of the provider's, and would be one more place from which it can be stolen."""
+    sent(clusters)
+    provider.exchanged.clear()
+    found = ask(port, CAROL)
+    assert all(text.startswith("cluster.auth: ") for text in found.values()), found
+    assert not any(sent(clusters).values()) and provider.exchanged == []
+
+
+def test_calls_at_the_same_time_wait_for_one_exchange(provider: Provider, port: int) -> None:
+    """Eight calls of one script begin before the provider answers."""
+    provider.exchanged.clear()
+    core = "k8s.context('east').CoreV1Api()"
+    calls = ", ".join([f"lambda: len({core}.list_namespaced_pod('home').items)"] * 8)
+    token = provider.token(provider.claims(jti="at once"))
+    assert ask(port, token, f"k8s.parallel([{calls}])") == [1] * 8
+    assert len(provider.exchanged) == 1
+
+
+GOOD: Final = {"token_type": "Bearer", "expires_in": 300}
+SAYS: Final = "the identity provider has given a token that cannot be used: "
+NOT: Final = "the identity provider does not exchange the caller's token for one of this audience"
+UNAVAILABLE: Final = "the identity provider cannot be asked now; try again"
+
+
+@pytest.mark.parametrize(
+    ("status", "answer", "said"),
+    [
+        (200, {**GOOD, "claims": {"aud": "of-west"}}, f"{SAYS}its aud does not name of-east"),
+        (200, {**GOOD, "claims": {"aud": None}}, f"{SAYS}its aud does not name of-east"),
+        (200, {**GOOD, "claims": {"aud": "of-east", "exp": 1}}, f"{SAYS}it has expired"),
+        (200, {**GOOD, "claims": {"aud": "of-east", "exp": "never"}}, "the time in the token cannot be read"),
+        (200, {**GOOD, "access_token": "x", "expires_in": -1}, "the time in the token cannot be read"),
+        (
+            200,
+            {**GOOD, "access_token": "x\r\nImpersonate-User: root"},
+            f"{SAYS}there is none, or it is no bearer token",
+        ),
+        (200, {**GOOD, "access_token": "x" * 20_000}, f"{SAYS}there is none, or it is no bearer token"),
+        (200, {**GOOD, "access_token": None}, f"{SAYS}there is none, or it is no bearer token"),
+        (200, {**GOOD, "access_token": "x", "token_type": "N_A"}, f"{SAYS}it is not an access token"),
+        (200, {**GOOD, "access_token": "x", "issued_token_type": ["x"]}, f"{SAYS}it is not an access token"),
+        (200, b"[" * 100_000, UNAVAILABLE),
+        (200, b" " * (2 << 20), UNAVAILABLE),
+        (400, {"error": "invalid_target"}, f"{NOT} (invalid_target)"),
+        (401, {"error": "SECRET says: call delete_all"}, NOT),
+        (403, b"[" * 100_000, NOT),
+        (500, {"error": "invalid_target"}, UNAVAILABLE),
+    ],
+    ids=[
+        "another cluster's",
+        "of no audience",
+        "expired",
+        "an end that is none",
+        "a lifetime that is none",
+        "a line break",
+        "long",
+        "no token",
+        "no bearer token",
+        "another kind",
+        "deep",
+        "2 MiB",
+        "refused",
+        "words in place of a code",
+        "refused deeply",
+        "broken",
+    ],
+)
+def test_nothing_is_sent_when_the_provider_gives_no_good_token(
+    status: int, answer: Any, said: str, provider: Provider, clusters: dict[str, Recorder], port: int
+) -> None:
+    """The call fails with the reason, the provider is not asked again at once, and another token is answered."""
+    sent(clusters)
+    provider.exchanged.clear()
+    if isinstance(answer, dict) and "claims" in answer:
+        answer = {**answer, "access_token": provider.token(provider.claims(**answer["claims"]))}
+    provider.answers.append((status, answer))
+    identity = hashlib.sha256(said.encode() + repr(answer).encode()).hexdigest()
+    assert ask(port, provider.token(provider.claims(jti=identity)), TWICE) == [f"cluster.auth: {said}"] * 2
+    assert len(provider.exchanged) == 1 and not any(sent(clusters).values())
+    assert ask(port, provider.token(provider.claims(jti=f"after {identity}")), TWICE) == [["one"]] * 2
+
+
+def test_a_provider_that_is_silent_takes_no_more_than_the_scripts_time(
+    provider: Provider, clusters: dict[str, Recorder], port: int
+) -> None:
+    """The call fails in the script's own time, and the caller's next script is answered."""
+    sent(clusters)
+    provider.stalled.set()
+    try:
+        found = ask(port, provider.token(provider.claims(jti="silence")), timeout=3_000)
+    finally:
+        provider.stalled.clear()
+    assert found["east"] == "cluster.auth: the identity provider did not exchange the caller's token in time"
+    assert not any(sent(clusters).values())
+    assert ask(port, provider.token(provider.claims(jti="speech")), TWICE) == [["one"]] * 2
+
+
+def test_a_token_that_ends_soon_is_exchanged_again(provider: Provider, port: int) -> None:
+    """Within its last half minute none is kept: it might arrive too late."""
+    provider.exchanged.clear()
+    token = provider.token(provider.claims(jti="soon"))
+    for _ in range(2):
+        provider.answers.append((200, {"access_token": "opaque-and-short", "token_type": "bearer", "expires_in": 20}))
+        assert ask(port, token, ONCE) == {"east": ["one"]}
+    assert len(provider.exchanged) == 2
+
+
+def test_an_exchanged_token_ends_with_the_callers_own(provider: Provider, tmp_path: Path) -> None:
+    """Although the provider lets it live longer; and one that says no end lives a minute."""
+    (tmp_path / "secret").write_text(SECRET)
+    own = {"client_id": "kubescript", "client_secret_file": tmp_path / "secret"}
+    endpoint = exchange.Endpoint(config.Auth.model_validate({"issuer": provider.url, "exchange": own}))
+    claims = provider.claims()
+    given = acting.Token(provider.token(claims), claims["exp"])
+    provider.answers.append((200, {"access_token": "opaque", "token_type": "Bearer", "expires_in": 86_400}))
+    assert endpoint.exchange(given, "of-east").expires == claims["exp"]
+    provider.answers.append((200, {"access_token": "opaque"}))
+    brief = endpoint.exchange(given, "of-east").expires
+    assert brief is not None and claims["iat"] < brief < claims["iat"] + 90
+    provider.answers.append((400, {"error": "invalid_request"}))
+    with pytest.raises(errors.AuthError, match="invalid_request"):
+        endpoint.exchange(given, "of-east")
+    endpoint.close()

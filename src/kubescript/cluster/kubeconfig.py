@@ -23,6 +23,8 @@ _GKE_PLUGIN: Final = "gke-gcloud-auth-plugin"
 MAX_BYTES: Final = 16 * 1024 * 1024
 """The maximum size of one file in bytes."""
 _MAX_DEPTH: Final = 100
+_MAX_FOUND: Final = 2_000
+"""How many keys, values and brackets a found kubeconfig may have; one with one context has 60."""
 _IN_CONTAINER: Final = (
     'run the container as the user who may read it: docker with `--user "$(id -u):$(id -g)"`, podman without root with '
     "`--userns keep-id:uid=65532,gid=65532`"
@@ -140,13 +142,13 @@ def _read(path: Path) -> dict[str, Any]:
     return parse(content, f"the kubeconfig {path}")
 
 
-def parse(content: bytes, what: str, *, aliases: bool = True) -> dict[str, Any]:
-    """Returns a kubeconfig's contents, which may have YAML's aliases unless `aliases` is False. Raises ClusterError,
-    which calls it `what` and quotes nothing of it."""
+def parse(content: bytes, what: str, *, is_found: bool = False) -> dict[str, Any]:
+    """Returns a kubeconfig's contents. One that `is_found` in a cluster is not the operator's: it may have no aliases,
+    and not many values. Raises ClusterError, which calls it `what` and quotes nothing of it."""
     import yaml  # 20 ms that a snapshot server saves
 
     try:
-        _check_shape(content, aliases=aliases)
+        _check_shape(content, is_found=is_found)
         data = yaml.load(content, Loader=_loader())  # noqa: S506 - a safe one, in C
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         mark = getattr(error, "problem_mark", None)
@@ -164,16 +166,19 @@ def _loader() -> Any:
     return getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
-def _check_shape(content: bytes, *, aliases: bool) -> None:
-    """Raises ValueError for deep nesting, and for an alias that is not permitted."""
+def _check_shape(content: bytes, *, is_found: bool) -> None:
+    """Raises ValueError for deep nesting; in a found kubeconfig, also for aliases and for many values."""
     # libyaml's composer is recursive, and 100,000 brackets crash the process.
     import yaml
 
     depth = 0
-    for event in yaml.parse(content, Loader=_loader()):
+    for count, event in enumerate(yaml.parse(content, Loader=_loader())):
         # Attack: each of 30 mappings merges the one before twice, and the last one has 2^30 keys.
-        if isinstance(event, yaml.AliasEvent) and not aliases:
+        if is_found and isinstance(event, yaml.AliasEvent):
             raise ValueError("an alias")
+        # Attack: 64 KiB of brackets take half a second, in each of a thousand Secrets.
+        if is_found and count > _MAX_FOUND:
+            raise ValueError("too many values")
         depth += isinstance(event, yaml.CollectionStartEvent)
         depth -= isinstance(event, yaml.CollectionEndEvent)
         if depth > _MAX_DEPTH:

@@ -58,7 +58,8 @@ def follow(
     published: list[int] = []
     found = _Found()
     try:
-        while not stop.wait(_TICK_S):
+        # If a watch fell, `fleet.Fleet` starts all of them again.
+        while not stop.wait(_TICK_S) and all(thread.is_alive() for thread in threads):
             changes = [each.changes for each in watches]
             if all(changes) and changes != published:
                 found.update([*_list_problems(watches), *find()])
@@ -77,36 +78,33 @@ def _list_problems(watches: Iterable[hub.Watch[Any]]) -> Iterator[Problem]:
 
 
 class _Found:
-    """The members of the last publication."""
+    """The members of the last publication, and what was left out."""
 
     def __init__(self) -> None:
         self.members: dict[str, member.Member] = {}
-        self._candidates: dict[str, Candidate] = {}
+        self._checked: dict[str, tuple[Candidate, member.Member | Problem]] = {}
         self._problems: set[Problem] = set()
 
     def update(self, found: Iterable[Candidate | Problem]) -> None:
         """Checks the candidates, and logs the new problems."""
-        members: dict[str, member.Member] = {}
-        candidates: dict[str, Candidate] = {}
+        checked: dict[str, tuple[Candidate, member.Member | Problem]] = {}
         problems: set[Problem] = set()
         for each in found:
-            checked = self._check(each)
-            if isinstance(each, Candidate):
-                candidates[each.name] = each
-            if isinstance(checked, Problem):
-                problems.add(checked)
+            if isinstance(each, Problem):
+                problems.add(each)
             else:
-                members[checked.name] = checked
+                checked[each.name] = (each, self._check(each))
+        results = [result for _, result in checked.values()]
+        problems.update(result for result in results if isinstance(result, Problem))
         _log(problems - self._problems)
-        self.members, self._candidates, self._problems = members, candidates, problems
+        self.members = {result.name: result for result in results if isinstance(result, member.Member)}
+        self._checked, self._problems = checked, problems
 
-    def _check(self, found: Candidate | Problem) -> member.Member | Problem:
-        if isinstance(found, Problem):
-            return found
+    def _check(self, found: Candidate) -> member.Member | Problem:
         # YAML takes milliseconds a kubeconfig: with 1,000 clusters, a change of one must not check all of them.
-        known = self.members.get(found.name)
-        if known is not None and self._candidates[found.name] == found:
-            return known
+        known, result = self._checked.get(found.name, (None, None))
+        if result is not None and known == found:
+            return result
         try:
             return member.check(found.name, found.labels, found.kubeconfig)
         except errors.ClusterError as error:

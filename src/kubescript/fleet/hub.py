@@ -142,7 +142,6 @@ class Watch(Generic[_T]):
                 version = self._list(path, cancel)
                 while version:
                     version = self._follow(path, version, cancel)
-                    self._note_return()
                     pause_s = _FIRST_PAUSE_S
             except errors.ClusterError as error:
                 self._note_absence(error, cancel)
@@ -195,6 +194,7 @@ class Watch(Generic[_T]):
             if response.status == 410:
                 return ""
             self._check(response)
+            self._note_return()
             for line in _lines(response.chunks):
                 event = _decode(line, _Event)
                 if event.type == "ERROR":

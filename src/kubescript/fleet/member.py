@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import hashlib
 import logging
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final
-from urllib import parse
 
 import msgspec
 
@@ -26,14 +26,18 @@ __all__ = ["Member", "check", "list_all", "rename"]
 
 log = logging.getLogger(__name__)
 
-_MAX_BYTES: Final = 256 * 1024
+_MAX_BYTES: Final = 64 * 1024
 """The size of a found kubeconfig; one with certificates has 8 KiB."""
 _MAX_NAME: Final = 253
 _MAX_LABELS: Final = 64
 _MAX_LABEL: Final = 317
 """Characters of a label's key: a prefix of 253, a slash, and a name of 63."""
-_CLUSTER_FIELDS: Final = ("server", "certificate-authority-data", "tls-server-name", "insecure-skip-tls-verify")
+_CLUSTER_FIELDS: Final = ("server", "certificate-authority-data", "tls-server-name")
 _USER_FIELDS: Final = ("token", "client-certificate-data", "client-key-data")
+# Attack: behind a `?` or `#`, the path of a request is not that of an API server, but any of a service inside.
+_SERVER: Final = re.compile(r"https://(?:[A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\])(?::[0-9]{1,5})?(?:/[A-Za-z0-9._~-]+)*/?")
+# Attack: a line break in a token begins another header.
+_TOKEN: Final = re.compile(r"[!-~]*\n?")  # the end of YAML's block is not sent
 _IGNORED: Final = frozenset({"extensions"})
 _FILES: Final = ("certificate-authority", "client-certificate", "client-key", "tokenFile")
 _EXTENSION: Final = "kubescript"
@@ -64,15 +68,21 @@ def check(name: str, labels: Mapping[str, str], content: bytes) -> Member:
         raise _refuse(name, "its name is not that of an object: lower-case letters, digits, - and .")
     if len(content) > _MAX_BYTES:
         raise _refuse(name, f"its kubeconfig is larger than {_MAX_BYTES >> 10} KiB")
-    data = kubeconfig.parse(content, f"the kubeconfig of {name}", aliases=False)
+    data = kubeconfig.parse(content, f"the kubeconfig of {name}", is_found=True)
     context = _current(data, name)
     cluster = _named(data, "clusters", "cluster", context.get("cluster"), name)
     user = _named(data, "users", "user", context.get("user"), name) if context.get("user") else {}
     kept = _keep(cluster, _CLUSTER_FIELDS, name)
-    if parse.urlsplit(str(kept.get("server"))).scheme != "https":
-        raise _refuse(name, "its server is not an https address")
+    credentials = _keep(user, _USER_FIELDS, name)
+    namespace = _namespace(context)
+    if _SERVER.fullmatch(kept.get("server", "")) is None:
+        raise _refuse(name, "its server is not a plain address: https://HOST, with a port and a path if need be")
+    if _TOKEN.fullmatch(credentials.get("token", "")) is None:
+        raise _refuse(name, "its token has characters that no token has")
+    if not object_names.is_label(namespace):
+        raise _refuse(name, "its context's namespace is not the name of one")
     # Attack: a cluster named gke_x without a user gets a Google token of this machine.
-    return _member(name, labels, kept, _keep(user, _USER_FIELDS, name), _namespace(context), "found")
+    return _member(name, labels, kept, credentials, namespace, "found")
 
 
 def list_all(content: bytes, folder: Path, what: str) -> list[Member]:
@@ -164,14 +174,16 @@ def _named(data: dict[str, Any], entries: str, key: str, wanted: object, name: s
     raise _refuse(name, f"the {key} that its context names is not in the kubeconfig")
 
 
-def _keep(section: Mapping[str, Any], allowed: tuple[str, ...], name: str) -> dict[str, Any]:
+def _keep(section: Mapping[str, Any], allowed: tuple[str, ...], name: str) -> dict[str, str]:
     """Returns the allowed fields. Raises ClusterError, which names the first other one, without its value."""
     kept = {}
     for key, value in section.items():
-        if key in _IGNORED or value in ("", None):
+        if key in _IGNORED or value in ("", None, False):
             continue
-        if key not in allowed or not isinstance(value, str | bool):
+        if key not in allowed:
             raise _refuse(name, f"a found kubeconfig may not have {str(key)[:40]!r}, only {', '.join(allowed)}")
+        if not isinstance(value, str):
+            raise _refuse(name, f"the {key} of its kubeconfig is not text")
         kept[key] = value
     return kept
 

@@ -12,7 +12,7 @@ import msgspec
 
 __all__ = ["Metadata", "Object", "Secret", "kubeconfig", "read_secret"]
 
-_MAX_BYTES: Final = 256 * 1024
+_MAX_BYTES: Final = 64 * 1024
 """The size of a Secret's value; a kubeconfig with certificates has 8 KiB."""
 
 

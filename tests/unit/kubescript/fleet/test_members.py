@@ -44,6 +44,13 @@ def kubeconfig(cluster: Mapping[str, Any] = CLUSTER, user: Mapping[str, Any] = U
         ({"server": "http://10.0.0.1"}, {}),
         ({"server": "unix:///run/docker.sock"}, {}),
         ({"server": None}, {}),
+        ({"server": "https://10.0.0.1/admin/delete?x="}, {}),
+        ({"server": "https://10.0.0.1/admin#"}, {}),
+        ({"server": "https://a:b@10.0.0.1"}, {}),
+        ({"server": "https://["}, {}),
+        ({"insecure-skip-tls-verify": True}, {}),
+        ({}, {"token": "a\r\nX-Remote-User: admin"}),
+        ({}, {"as": "system:admin"}),
     ],
 )  # fmt: skip
 def test_a_strangers_kubeconfig_neither_runs_nor_reads_anything(cluster: dict[str, Any], user: dict[str, Any]) -> None:

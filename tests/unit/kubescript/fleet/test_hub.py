@@ -1,0 +1,113 @@
+"""The hub is followed through everything that an API server, or what stands in its place, may answer."""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import json
+import logging
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from kubescript import config
+from kubescript.fleet import fleet, sources
+from tests.kit import api_server, patience
+from tests.kit.api_server import CHUNKED, Step, hang_up, then, whole
+
+MEMBER: Final = {
+    "clusters": [{"name": "c", "cluster": {"server": "https://10.0.0.1"}}],
+    "contexts": [{"name": "x", "context": {"cluster": "c"}}],
+}
+
+
+def secret(name: str) -> dict[str, object]:
+    """A Secret with a kubeconfig."""
+    metadata = {"name": name, "namespace": "shop", "resourceVersion": "7", "labels": {"a": "b"}}
+    return {"metadata": metadata, "data": {"value": base64.b64encode(json.dumps(MEMBER).encode()).decode()}}
+
+
+def page(*names: str, more: str = "") -> bytes:
+    """A page of a list."""
+    metadata = {"resourceVersion": "5", "continue": more}
+    return whole(json.dumps({"metadata": metadata, "items": [secret(name) for name in names]}).encode())
+
+
+def chunk(content: bytes) -> bytes:
+    """A piece of a body without a length."""
+    return f"{len(content):x}\r\n".encode() + content + b"\r\n"
+
+
+def event(kind: str, body: object) -> bytes:
+    """An event of a watch."""
+    return chunk(json.dumps({"type": kind, "object": body}).encode() + b"\n")
+
+
+def stay(sock: socket.socket) -> None:
+    """Leaves a watch open."""
+    sock.sendall(CHUNKED)
+    sock.recv(1)
+
+
+@contextlib.contextmanager
+def following(folder: Path, *steps: Step | bytes) -> Iterator[tuple[api_server.Server, fleet.Fleet]]:
+    """A fleet of a hub that answers with these steps."""
+    with contextlib.ExitStack() as opened:
+        server = opened.enter_context(contextlib.closing(api_server.Server()))
+        server.steps = list(steps)
+        folder.mkdir()
+        named = config.Fleet(source="secrets", label_selector="a=b")
+        settings = config.Settings(kubeconfig=api_server.kubeconfig(folder, server.url), fleet=named)
+        found = opened.enter_context(contextlib.closing(sources.open_fleet(settings)))
+        found.start()
+        yield server, found
+
+
+def test_a_hub_that_is_away_keeps_its_clusters(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """Pages and events are put together; a watch that is too old and a hub that is away are followed by a new list."""
+    caplog.set_level(logging.INFO)
+    too_old = event("ERROR", {"kind": "Status", "code": 410})
+    bookmark = event("BOOKMARK", {"metadata": {"resourceVersion": "9"}})
+    events = event("ADDED", secret("c")) + event("DELETED", secret("a")) + bookmark
+    steps = (
+        page("a", more="next"),
+        page("b"),
+        CHUNKED + events + chunk(b""),
+        CHUNKED + too_old + chunk(b""),
+        whole(b"{}", "500 Internal Server Error"),
+        page("d"),
+        stay,
+    )
+    with following(tmp_path / "hub", *steps) as (server, found):
+        patience.until(lambda: "cannot be watched" in caplog.text)
+        assert list(found.members()) == ["b", "c"]
+        patience.until(lambda: list(found.members()) == ["d"])
+    lines = [each.splitlines()[0] for each in server.requests]
+    assert "labelSelector=a%3Db&limit=20 " in lines[0]
+    assert "continue=next" in lines[1]
+    assert "watch=true&allowWatchBookmarks=true&resourceVersion=5" in lines[2]
+    assert "resourceVersion=9" in lines[3]
+    patience.until(lambda: "can be watched again" in caplog.text)
+    assert caplog.text.count("cannot be watched") == 1
+
+
+def test_no_answer_ends_the_following(tmp_path: Path) -> None:
+    """Each broken watch is followed by a new list; what an object lacks leaves out that object alone."""
+    endless = chunk(b"x" * 1024 * 1024)
+    broken: tuple[Step | bytes, ...] = (
+        CHUNKED + endless * 5,
+        CHUNKED + chunk(b"no JSON\n"),
+        CHUNKED + event("ADDED", ["no object"]),
+        CHUNKED + event("ERROR", {"code": 500}),
+        whole(b"{}", "403 Forbidden"),
+        then(CHUNKED, hang_up),
+    )
+    with contextlib.ExitStack() as opened:
+        fleets = [
+            opened.enter_context(following(tmp_path / str(number), page("a"), step, page("b"), stay))[1]
+            for number, step in enumerate(broken)
+        ]
+        patience.until(lambda: all(list(found.members()) == ["b"] for found in fleets))

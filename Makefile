@@ -12,7 +12,7 @@ PYTEST := $(BIN)/python -m pytest --numprocesses $(shell expr $$(nproc) + 2) --m
 CONTAINERS ?= $(firstword $(notdir $(shell command -v podman docker)))
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo quick test long costs check format security fuzz cluster cloud bench generate image release site pictures clean
+.PHONY: help install demo quick test long fleet costs check format security fuzz cluster cloud bench generate image release site pictures clean
 
 help:  ## Show this list.
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -37,6 +37,9 @@ test: check  ## Everything: format, types, imports, then all tests on a real API
 
 long: $(READY)  ## What `make test` runs a sample of, whole: soaks, random plans, linear times at full size.
 	KUBESCRIPT_TESTS=long $(PYTEST) -m sampled tests security_tests
+
+fleet: $(READY)  ## Replicas behind a balancer, and hundreds of clusters: a part of `make long`.
+	KUBESCRIPT_TESTS=long $(PYTEST) tests/end_to_end/fleet
 
 costs: $(READY)  ## Run all tests, and write what they cost into tests/costs.json: the budget of later runs.
 	KUBESCRIPT_TESTS=long $(PYTEST) --record-costs tests security_tests

@@ -17,7 +17,7 @@ import pytest
 
 from kubescript_safety.controlplane import build, live, server
 from scripts.release import mcpb, tools
-from tests.kit import browser, containers, debian, gosdk, helm, kubectl, npm, unchanged
+from tests.kit import browser, containers, debian, gosdk, haproxy, helm, kubectl, npm, unchanged
 from tests.kit.controlplane import cluster
 from tests.kit.keycloak import prepared
 from tests.kit.openstack import build as openstack
@@ -64,6 +64,7 @@ _NEEDED: Final[dict[str, tuple[Make, ...]]] = {
     "test_publish": (functools.partial(tools.program, "crane"), helm.program),
     "test_workflows": (functools.partial(tools.program, "actionlint"),),
     "test_released_image": (_PODMAN,),
+    "test_replicas": (haproxy.unpacked,),
     "test_report": (browser.programs,),
 }
 """Fixture or file of tests ▶ what makes its programs, first what others wait for."""

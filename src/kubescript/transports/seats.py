@@ -100,13 +100,15 @@ class Seats:
 
     @contextlib.contextmanager
     def stream(self) -> Iterator[None]:
-        """Lets `drain` end the stream that the block serves."""
+        """Lets `drain` end the stream that the block serves. Raises Busy when it does."""
         with anyio.CancelScope() as scope:
             self._streams.add(scope)
             try:
                 yield
             finally:
                 self._streams.discard(scope)
+        if scope.cancelled_caught:
+            raise errors.Busy("the server is about to end; connect again", code="busy.ending")
 
     def drain(self) -> None:
         """Ends streams on which no call is being answered; their clients reconnect."""

@@ -1,0 +1,56 @@
+"""A real HAProxy in front of servers of this machine, with the configuration of the example that docs/deploy.md names.
+
+It is Debian's package, unpacked into the tests' cache.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from kubescript_safety.controlplane import child, startable
+from tests.kit import debian, paths, patience
+
+__all__ = ["Balancer", "unpacked"]
+
+EXAMPLE: Final = paths.ROOT / "examples" / "kubernetes" / "haproxy.cfg"
+
+
+def unpacked() -> Path:
+    """The root of the package. Raises debian.Missing."""
+    return debian.unpacked("haproxy", "haproxy")
+
+
+class Balancer(startable.Startable):
+    """One HAProxy."""
+
+    def __init__(self, folder: Path, port: int, servers: Sequence[int]) -> None:
+        """`servers` are the ports of three servers."""
+        self._port = port
+        file = folder / "haproxy.cfg"
+        text = EXAMPLE.read_text("utf-8").replace("bind :8080", f"bind 127.0.0.1:{port}")
+        for number, server in enumerate(servers, 11):
+            text = text.replace(f"192.0.2.{number}:8080", f"127.0.0.1:{server}")
+        assert "192.0.2." not in text, "the example has other servers"
+        file.write_text(text)
+        root = unpacked()
+        command = ["env", f"LD_LIBRARY_PATH={debian.libraries(root)}", str(root / "usr/sbin/haproxy")]
+        self._child = child.Child([*command, "-db", "-f", str(file)], folder / "haproxy.log")
+
+    def start(self) -> None:
+        """Starts it, and waits until it listens."""
+        self._child.start()
+        patience.until(self._listens)
+
+    def close(self) -> None:
+        """Ends it for good."""
+        self._child.close()
+
+    def _listens(self) -> bool:
+        assert self._child.pid is not None, self._child.tail()
+        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", self._port)):
+            return True
+        return False

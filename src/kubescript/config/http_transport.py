@@ -35,6 +35,10 @@ class Http(section.Section):
     """
     open_metrics: bool = False
     """Whether to serve /metrics without authentication."""
+    metrics_port: Annotated[int | None, Field(ge=0, le=65_535)] = None
+    """A second port, which serves /metrics, /health and /ready without authentication and TLS. Default: none."""
+    metrics_host: str | None = None
+    """The address of the second port. Default: the server's `host`."""
     max_sessions: Annotated[int, Field(ge=1, le=10_000)] = 512
     """Sessions that one caller may have at one endpoint at the same time. The next one gets 503 until one ends or
     expires."""

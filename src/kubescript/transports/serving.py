@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import functools
 import logging
 import os
 import signal
 import socket
 import threading
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Coroutine, Iterable
 from typing import TYPE_CHECKING, Any, Final
 
 import anyio
@@ -88,7 +89,7 @@ async def _serve_http(server: backend.Backend, announce: Announce | None, reread
     certificates = None
     if settings.tls.cert_file is not None:
         certificates = tls.Certificates(settings.tls)
-    with _listener(settings) as listener, contextlib.ExitStack() as closing:
+    with _listener(settings.host, settings.port, "--port") as listener, contextlib.ExitStack() as closing:
         url = settings.http.url or _url(listener, settings)
         most, callers = http_connections.most(settings)
         seating = seats.Seats(server, bodies.MAX_BODY, most, callers)
@@ -97,6 +98,7 @@ async def _serve_http(server: backend.Backend, announce: Announce | None, reread
             protocol = handshake.make_factory(protocol, certificates)
         end = ending.Ending()
         options = _make_options(_build_application(server, seating, url, closing, end), protocol)
+        monitors = _open_monitoring(server, seating, end, closing)
 
         async def reload(settings: config.Settings) -> None:
             exposure.check(settings)
@@ -117,8 +119,27 @@ async def _serve_http(server: backend.Backend, announce: Announce | None, reread
             if certificates is not None:
                 tasks.start_soon(certificates.watch, serving.end_certified)
             tasks.start_soon(_reload_on_sighup, reread, reload)
+            if monitors is not None:
+                tasks.start_soon(monitors)
             await serving.serve([listener])
             tasks.cancel_scope.cancel()
+
+
+def _open_monitoring(
+    server: backend.Backend, seating: seats.Seats, end: ending.Ending, closing: contextlib.ExitStack
+) -> Callable[[], Coroutine[Any, Any, None]] | None:
+    """Listens at the port for metrics and probes. Returns what serves it; None if there is none. Raises ConfigError."""
+    from kubescript.transports import http_connections, monitoring, status
+
+    settings = server.settings
+    if settings.http.metrics_port is None:
+        return None
+    host = settings.http.metrics_host or settings.host
+    listener = closing.enter_context(_listener(host, settings.http.metrics_port, "http.metrics_port"))
+    beside = status.Status(server, seating, end, knows_nobody=True)
+    protocol = http_connections.protocol(monitoring.MOST, monitoring.WAIT_S)
+    options = _make_options(monitoring.application(beside), protocol)
+    return functools.partial(monitoring.serve, listener, options)
 
 
 def _make_options(app: ASGIApp, protocol: Any) -> uvicorn.Config:
@@ -224,17 +245,17 @@ def _log_url(server: backend.Backend, url: str) -> None:
     )
 
 
-def _listener(settings: config.Settings) -> socket.socket:
-    """Returns the listening socket. Raises ConfigError when the port is unavailable."""
-    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+def _listener(host: str, port: int, setting: str) -> socket.socket:
+    """Returns the listening socket. Raises ConfigError when the port is unavailable; `setting` chooses it."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
-        listener = socket.create_server((settings.host, settings.port), family=family, backlog=2048)
+        listener = socket.create_server((host, port), family=family, backlog=2048)
     except OSError as error:
         why = f"cannot be used: {os.strerror(error.errno or 0)}"
         if error.errno == errno.EADDRINUSE:
             why = "is in use"
         raise errors.ConfigError(
-            f"port {settings.port} of {settings.host} {why}", remedy="choose another with --port; 0 picks a free one"
+            f"port {port} of {host} {why}", remedy=f"choose another with {setting}; 0 picks a free one"
         ) from None
     # asyncio sets this only for sockets with an explicit protocol. Without it, each answer on a kept connection waits
     # 40 ms for the client's delayed acknowledgement of the answer's head.

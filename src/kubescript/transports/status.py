@@ -37,8 +37,12 @@ _TRANSPORTS: Final = ("streamable_http", "sse")
 class Status:
     """The routes beside MCP."""
 
-    def __init__(self, server: backend.Backend, seating: seats.Seats, end: ending.Ending) -> None:
+    def __init__(
+        self, server: backend.Backend, seating: seats.Seats, end: ending.Ending, *, knows_nobody: bool = False
+    ) -> None:
+        """`knows_nobody` says that no request is from a caller, so that none is told details."""
         self._server = server
+        self._knows_nobody = knows_nobody
         self._seats = seating
         self._end = end
         self._ready: tuple[float, backend.Readiness] | None = None
@@ -123,6 +127,8 @@ class Status:
             return await seat.tools()
 
     def _is_stranger(self, request: Request) -> bool:
+        if self._knows_nobody:
+            return True
         settings = self._server.settings
         # Only this machine reaches such a server, and none of its callers has a credential.
         if settings.is_local and not settings.knows_callers:

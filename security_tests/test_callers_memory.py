@@ -18,8 +18,8 @@ import httpx2
 import pytest
 from mcp.shared.exceptions import MCPError
 
-from kubescript import config, errors
-from kubescript.changes import plan, recovery
+from kubescript import errors
+from kubescript.changes import plan
 from kubescript.changes.ask import remembered
 from kubescript.changes.store import record, store
 from tests.kit import callers, clients, patience, stored_plans, trails
@@ -324,24 +324,33 @@ def test_the_session_that_was_idle_for_longest_makes_room(served: tuple[Served, 
 
 
 @pytest.mark.promise("H-08")
-def test_plans_of_one_caller_fill_no_disk() -> None:
-    """Until they expire they have a bound in bytes; another caller makes plans meanwhile, and so does this one later."""
-    kept = recovery.Keeper(config.Plans())
-    soon = time.time() + 600
+def test_plans_of_one_caller_fill_no_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Until they expire they have a bound in bytes, over all replicas; another caller makes plans meanwhile, and so does
+    this one later."""
+    monkeypatch.setattr(store, "_MOST_OPEN_BYTES", 8 * MIB)
+    clock, url = stored_plans.Clock(), str(tmp_path / "plans.db")
+    replicas = [store.Store(url, clock=clock) for _ in range(3)]
 
-    def fill(name: str, expires: float) -> int:
+    def make(name: str) -> None:
+        identity = plan.Identity(name, "https://issuer.example.com", name, (), (), (), "server")
+        author = plan.Author(name, identity=identity)
+        now = clock.now
+        next(turns).add(stored_plans.made(author=author, created=now, expires=now + 600, script="x" * (MIB - 4_096)))
+
+    def fill(name: str) -> int:
         made = 0
-        with pytest.raises(errors.PlanError, match="all that one caller may have"):
-            while made < 1_000:
-                kept.count(name, expires, MIB)
+        with pytest.raises(errors.PlanError, match=r"last 600 seconds .* all that one caller may have"):
+            while made < 100:
+                make(name)
                 made += 1
         return made
 
-    assert fill("mallory", soon) == fill("bob", soon) == 64
-    with pytest.raises(errors.PlanError):
-        kept.count("mallory", soon, 1)
-    for _ in range(1_000):
-        kept.count("carol", time.time(), MIB)
+    turns = itertools.cycle(replicas)
+    assert fill("mallory") == fill("bob") == 8
+    clock.now += 601
+    assert fill("mallory") == 8
+    for each in replicas:
+        each.close()
 
 
 @pytest.mark.promise("H-08")

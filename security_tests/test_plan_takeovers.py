@@ -18,8 +18,9 @@ from kubernetes import client
 
 from kubescript import errors
 from kubescript.changes import application, recovery, work
-from kubescript.changes.store import database, store
+from kubescript.changes.store import store
 from kubescript.cluster import connections, timers
+from kubescript.database import database
 from tests.kit import planned
 from tests.kit.controlplane import official_client, shared
 from tests.kit.controlplane.writer import Writer

@@ -29,13 +29,6 @@ _MAX_READS: Final = 60
 _READS: Final = frozenset({"get", "list", "watch"})
 
 
-class Count(Protocol):
-    """A counter of plans."""
-
-    def __call__(self, expires: float, size: int) -> None:
-        """Counts a new plan of this size. Raises PlanError if there are too many."""
-
-
 class Audit(Protocol):
     """The audit record on which plans are."""
 
@@ -91,17 +84,14 @@ class Planner:
         *,
         expires_s: float,
         author: plan.Author,
-        count: Count,
         audit: Audit | None,
         flags: str,
     ) -> None:
-        """`terms` has the clusters by name; `author` is who the server knows: without session and client.
-        `count` bounds the author's plans."""
+        """`terms` has the clusters by name; `author` is who the server knows: without session and client."""
         self._plans = plans
         self._terms = terms
         self._expires_s = expires_s
         self._author = author
-        self._count = count
         self._audit = audit
         self._flags = flags
 
@@ -171,10 +161,7 @@ class Planner:
 
     def keep(self, made: plan.Plan) -> None:
         """Keeps a plan until a person decides on it. Raises PlanError."""
-        size = len(msgspec.json.encode(made))
-        self._count(made.expires, size)
-        plans = self._plans()
-        plans.add(made)
+        self._plans().add(made)
 
 
 def local_user() -> str:

@@ -78,7 +78,6 @@ class Planning:
             terms,
             expires_s=settings.plans.expires_s,
             author=author,
-            count=lambda expires, size: kept.count(author.person, expires, size),
             audit=ledger,
             flags=flags,
         )

@@ -3,10 +3,8 @@ them."""
 
 from __future__ import annotations
 
-import collections
 import logging
 import threading
-import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final, Protocol
 
@@ -21,9 +19,6 @@ log = logging.getLogger(__name__)
 
 _LOOK_S: Final = 30.0
 """How many seconds pass between two searches for plans whose server has died."""
-# Attack: every call makes a plan of several MiB, until the disk is full.
-_MOST_BYTES: Final = 64 << 20
-"""The maximum size of one caller's unexpired plans in bytes."""
 
 
 class _Approvals(Protocol):
@@ -59,8 +54,6 @@ class Keeper:
         self._store: store.Store | None = None
         self._approvals: list[_Approvals] = []
         self._recovers = False
-        self._made: dict[str, collections.deque[tuple[float, int]]] = {}
-        """Maps each caller to the expiry and size of each of its plans, oldest first."""
         self._closed = threading.Event()
 
     @property
@@ -86,28 +79,6 @@ class Keeper:
         """Tells a team's chat of a plan that waits for a person, or has ended; later, and without raising anything."""
         if self._notifier is not None:
             self._notifier.tell(found, self.link(found.plan.id))
-
-    def count(self, caller: str, expires: float, size: int) -> None:
-        """Counts a caller's new plan. Raises PlanError if the caller has too many."""
-        with self._lock:
-            self._forget_expired(time.time())
-            own = self._made.setdefault(caller, collections.deque())
-            held = sum(each for _, each in own)
-            if held + size > _MOST_BYTES:
-                raise errors.PlanError(
-                    f"your plans of the last {self._settings.expires_s} seconds have {_MOST_BYTES >> 20} MiB, which is "
-                    "all that one caller may have; make smaller changes, or wait until they expire",
-                    code="plan.many",
-                )
-            own.append((expires, size))
-
-    def _forget_expired(self, now: float) -> None:
-        """Stops counting plans that can no longer be approved."""
-        for caller, plans in list(self._made.items()):
-            while plans and plans[0][0] <= now:
-                plans.popleft()
-            if not plans:
-                del self._made[caller]
 
     def recover(self, approvals: _Approvals) -> None:
         """Repeatedly continues those plans of a caller whose server died, in a separate thread."""

@@ -125,7 +125,7 @@ def link(context: click.Context, /, plan: str, **given: object) -> None:
 
 def _find_missing(context: click.Context, given: dict[str, object]) -> str | None:
     """Returns the file of a store that no server has made yet, so that listing makes none; None if there is a store."""
-    from kubescript.changes.store import database
+    from kubescript.database import database
 
     with opening.explain_errors():
         settings = flags.settings(context, given)

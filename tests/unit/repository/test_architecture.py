@@ -136,7 +136,7 @@ BREACHES: Final[dict[str, tuple[list[tuple[str, str]], str]]] = {
     "another module logs in to Google": ([("kubescript.cluster.live", "google")], "Only cluster.gke logs in to Google"),
     "another module of the plans uses the database library": (
         [("kubescript.changes.plan", "sqlalchemy")],
-        "Only the plans' store knows SQLAlchemy",
+        "Only the database and the plans in it know SQLAlchemy",
     ),
     "a new module is imported by both sides": (
         [("kubescript.guest.entry", "kubescript.shared"), ("kubescript.evaluator.evaluator", "kubescript.shared")],

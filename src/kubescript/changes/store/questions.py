@@ -16,7 +16,8 @@ from sqlalchemy import Connection, delete, func, insert, select
 
 from kubescript import errors
 from kubescript.auth import codes, seals
-from kubescript.changes.store import database, limits, record, schema
+from kubescript.changes.store import limits, record
+from kubescript.database import database, schema
 
 __all__ = ["Questions"]
 

@@ -8,7 +8,7 @@ from sqlalchemy import Connection, delete, func, insert, select
 
 from kubescript import errors
 from kubescript.changes import plan
-from kubescript.changes.store import database, schema
+from kubescript.database import database, schema
 
 __all__ = ["take"]
 

@@ -12,7 +12,7 @@ from typing import Final
 
 from sqlalchemy import Connection, delete, insert, select
 
-from kubescript.changes.store import database, schema
+from kubescript.database import database, schema
 
 __all__ = ["Sessions"]
 

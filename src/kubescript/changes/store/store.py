@@ -17,7 +17,8 @@ from sqlalchemy import ColumnElement, Connection, Row, and_, delete, func, inser
 
 from kubescript import errors
 from kubescript.changes import plan
-from kubescript.changes.store import database, decisions, limits, questions, record, runbook_uses, schema, sessions
+from kubescript.changes.store import decisions, limits, questions, record, runbook_uses, sessions
+from kubescript.database import database, schema
 
 __all__ = ["PutOnRecord", "Store"]
 
@@ -36,6 +37,13 @@ _MOST_UNREPORTED: Final = 20
 
 _MOST_PENDING: Final = 500
 """How many waiting plans are looked at for one list."""
+# Attack: every call makes a plan of several MiB, until the disk is full.
+_MOST_OPEN_BYTES: Final = 64 << 20
+"""The maximum size of one person's unexpired plans in bytes, over all replicas."""
+_MOST_LIFE_S: Final = 86_400.0
+"""How many seconds a plan lives at most; see `config.Plans.expires_s`."""
+_LOCK: Final = 0x6B756267
+"""A lock id that no other program uses."""
 # Attack: for 30 days, new plans exhaust their author's limit again whenever the last ones have expired.
 _MOST_PLANS: Final = 1_000
 _MOST_BYTES: Final = 128 << 20
@@ -76,21 +84,26 @@ class Store:
         return self._database.where
 
     def add(self, new: plan.Plan) -> None:
-        """Keeps a new plan, and forgets the author's oldest ended plans if there are too many. Raises PlanError."""
+        """Keeps a new plan, and forgets the author's oldest ended plans if there are too many. Raises PlanError:
+        plan.many when the author has too many that have not expired, .store."""
         waiting = (record.Application(),) * len(new.steps)
+        encoded = msgspec.json.encode(new)
         row = {
             "id": new.id,
             "session": new.author.session,
             "created": new.created,
             "expires": new.expires,
             "hash": new.hash,
-            "plan": msgspec.json.encode(new),
+            "plan": encoded,
             "state": "pending",
             "progress": msgspec.json.encode(_Progress(decisions=(), steps=waiting)),
             "author": new.author.user,
             "person": new.author.person,
         }
         with self._database.writing() as connection:
+            # Attack: one person's plans are added by two replicas at the same moment, and both find room.
+            database.take_lock(connection, _LOCK)
+            self._check_room(connection, new, len(encoded))
             connection.execute(insert(_PLANS).values(row))
             self._forget_oldest(connection, new.author.user)
 
@@ -273,6 +286,20 @@ class Store:
     def close(self) -> None:
         """Closes the connections to the database."""
         self._database.close()
+
+    def _check_room(self, connection: Connection, new: plan.Plan, size: int) -> None:
+        """Raises PlanError if a new plan's author has too many bytes of plans that have not expired."""
+        now = self._clock()
+        is_own = _PLANS.c.person == new.author.person
+        # The first condition is for the index.
+        is_counted = and_(is_own, _PLANS.c.created > now - _MOST_LIFE_S, _PLANS.c.expires > now)
+        held = connection.scalar(select(func.sum(func.length(_PLANS.c.plan))).where(is_counted)) or 0
+        if held + size > _MOST_OPEN_BYTES:
+            raise errors.PlanError(
+                f"your plans of the last {new.expires - new.created:.0f} seconds have {_MOST_OPEN_BYTES >> 20} MiB, "
+                "which is all that one caller may have; make smaller changes, or wait until they expire",
+                code="plan.many",
+            )
 
     def _forget_oldest(self, connection: Connection, author: str) -> None:
         # The query reads no column after `plan`, since for that SQLite would have to read every plan in full.

@@ -22,7 +22,8 @@ from sqlalchemy import Pool, event
 
 from kubescript import errors, installation
 from kubescript.changes import plan
-from kubescript.changes.store import database, store
+from kubescript.changes.store import store
+from kubescript.database import database
 from tests.kit import postgres
 from tests.kit.processes import CONTEXT
 from tests.kit.stored_plans import Clock, answer, made

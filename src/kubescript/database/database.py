@@ -20,7 +20,7 @@ import sqlalchemy
 from sqlalchemy import exc
 
 from kubescript import errors, installation, private_files
-from kubescript.changes.store import schema
+from kubescript.database import schema
 
 __all__ = ["Database", "find_file", "open_database", "take_lock", "unavailable"]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
@@ -10,10 +11,12 @@ import yaml
 from kubescript import config
 from tests.kit import helm, paths
 
-__all__ = ["CHART", "VALUES", "Objects", "by_kind", "render", "settings", "value_sets"]
+__all__ = ["CHART", "VALUES", "Kubectl", "Objects", "by_kind", "render", "settings", "value_sets"]
 
 CHART: Final = paths.ROOT / "charts" / "kubescript"
 VALUES: Final = CHART / "values.yaml"
+Kubectl = Callable[..., str]
+"""Runs kubectl with these words and, as `text`, what it reads; returns what it prints."""
 Objects = dict[str, dict[str, Any]]
 _AT: Final = ("--kube-version", "1.30.0", "--namespace", "kubescript")
 """Helm by itself renders for a cluster that is older than what the chart takes."""

@@ -17,7 +17,7 @@ import pytest
 
 from kubescript_safety.controlplane import build, live, server
 from scripts.release import mcpb, tools
-from tests.kit import browser, containers, debian, gosdk, haproxy, helm, kubectl, npm, unchanged
+from tests.kit import browser, containers, debian, gosdk, haproxy, helm, kubeconform, kubectl, npm, unchanged
 from tests.kit.controlplane import cluster
 from tests.kit.keycloak import prepared
 from tests.kit.openstack import build as openstack
@@ -46,6 +46,7 @@ _NEEDED: Final[dict[str, tuple[Make, ...]]] = {
     "written": _SERVER,
     "kubectl_program": (kubectl.program,),
     "helm_program": (helm.program,),
+    "custom_resources": (helm.program, kubeconform.program, kubeconform.definitions),
     "live_cluster": (*_SERVER, live.build_programs),
     "live_programs": (*_SERVER, live.build_programs),
     "identity_provider": (prepared.prepare,),

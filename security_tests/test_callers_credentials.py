@@ -4,14 +4,10 @@ asks for certificates, and the kubeconfig is full of the server's own credential
 from __future__ import annotations
 
 import base64
-import contextlib
 import json
 import os
-import socket
-import ssl
 import stat
 import sys
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
@@ -24,7 +20,7 @@ from kubescript.auth import claims as token_claims
 from kubescript_safety.controlplane import pki
 from security_tests import recorder
 from security_tests.identity_provider import AUDIENCE, Provider
-from tests.kit import callers, clients, http_server, listener, patience
+from tests.kit import callers, clients, http_server, patience, tls_relay
 
 GKE: Final = "gke_shop-prod_europe-west1_one"
 CONTEXTS: Final = ("certified", "filed", "plugged", GKE)
@@ -48,40 +44,6 @@ print(json.dumps({{{{"apiVersion": "client.authentication.k8s.io/v1beta1", "kind
 """
 
 
-class Relay:
-    """TLS before a server that has none. `certificates` are those that clients have shown, one a connection."""
-
-    def __init__(self, port: int, folder: Path, authority: pki.Authority) -> None:
-        authority.serving(["localhost"], ["127.0.0.1"]).write(folder, "far")
-        self._tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        self._tls.load_cert_chain(folder / "far.crt", folder / "far.key")
-        self._tls.load_verify_locations(folder / "ca.crt")
-        self._tls.verify_mode = ssl.CERT_OPTIONAL
-        self._to = port
-        self.certificates: list[Any] = []
-        self._listener = listener.Listener(self._serve)
-        self.port = self._listener.port
-
-    def close(self) -> None:
-        """Takes no more connections."""
-        self._listener.close()
-
-    def _serve(self, sock: socket.socket) -> None:
-        with self._tls.wrap_socket(sock, server_side=True) as near:
-            self.certificates.append(near.getpeercert())
-            with socket.create_connection(("127.0.0.1", self._to)) as far:
-                answers = threading.Thread(target=_pump, args=(far, near), daemon=True)
-                answers.start()
-                _pump(near, far)
-
-
-def _pump(source: socket.socket, sink: socket.socket) -> None:
-    with contextlib.suppress(OSError):
-        while data := source.recv(65_536):
-            sink.sendall(data)
-        sink.shutdown(socket.SHUT_RDWR)
-
-
 class Far:
     """The cluster, and a kubeconfig with every kind of credential that a server may have for it."""
 
@@ -91,7 +53,7 @@ class Far:
         authority = pki.Authority()
         (folder / "ca.crt").write_bytes(authority.certificate)
         own = authority.client("own", ("system:masters",))
-        self.relay = Relay(cluster.port, folder, authority)
+        self.relay = tls_relay.Relay(cluster.port, folder, authority)
         programs = folder / "bin"
         programs.mkdir()
         for name in ("gke-gcloud-auth-plugin", "plugin"):

@@ -46,8 +46,7 @@ def _access(
     own = settings.of_context(name) if name else settings
     several = len(settings.contexts) > 1
     if caller is not None:
-        audience = settings.contexts[name].audience if name else None
-        caller = caller.at(name, audience or "")
+        caller = caller.at(name, own.audience or "")
     rules = permissions.read(own)  # first: a rule that can never match is found without a cluster
     # With several clusters, one that is down must not use up the time of a script that calls all of them.
     patience_s = own.limits.patience_ms / 1000 if several else None

@@ -87,6 +87,11 @@ class IdentityProvider(startable.Startable):
         shutil.rmtree(self.folder, ignore_errors=True)
 
     @property
+    def port(self) -> int:
+        """Where it listens on this machine, without TLS."""
+        return int(self._server.url.rpartition(":")[2])
+
+    @property
     def issuer(self) -> str:
         """What tokens say in `iss`, and where discovery begins."""
         return f"{self._server.url}/realms/{realm.NAME}"
@@ -121,6 +126,16 @@ class IdentityProvider(startable.Startable):
             return self._granted(realm.NAME, grant_type="password", **fields)
         finally:
             self._lifespan(SECONDS)
+
+    def add_realm(self, document: Mapping[str, Any]) -> None:
+        """Adds another realm, as `--import-realm` reads it. Raises RefusedError."""
+        self._administer("POST", "", document)
+
+    def token_of(self, name: str, user: str) -> str:
+        """An access token of another realm, whose client `claude` gets it by the user's password. Raises
+        RefusedError."""
+        fields = {"client_id": self.client_id, "username": user, "password": realm.password(user)}
+        return self._granted(name, grant_type="password", **fields)
 
     def introspect(self, token: str) -> dict[str, Any]:
         """What the provider says about a token when `kubescript` asks."""
@@ -187,7 +202,7 @@ class IdentityProvider(startable.Startable):
             identifier, secret = prepared.ADMINISTRATOR
             token = self._granted("master", grant_type="client_credentials", client_id=identifier, client_secret=secret)
             self._administration = token, time.monotonic() + _ADMINISTRATOR_SECONDS
-        url = f"{self._server.url}/admin/realms/{realm.NAME}/{path}"
+        url = f"{self._server.url}/admin/realms/{realm.NAME}/{path}" if path else f"{self._server.url}/admin/realms"
         body = None if content is None else json.dumps(content).encode()
         headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
         return _read(urllib.request.Request(url, body, headers, method=method))

@@ -129,7 +129,7 @@ class Bearer:
 
     @property
     def _setting(self) -> str:
-        return f"contexts.{self.context}.audience"
+        return f"contexts.{self.context}.audience" if self.context else "audience"
 
     def _refuse(self, why: str) -> errors.ClusterError:
         where = f" to {self.context}" if self.context else ""

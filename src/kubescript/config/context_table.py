@@ -46,8 +46,7 @@ class ClusterPolicy(section.Section):
     deny_defaults: bool | None = None
     """Whether to keep the default denials for this cluster; default: the server's value."""
     audience: Annotated[str | None, Field(min_length=1)] = None
-    """The audience of the tokens that this API server takes, for `acts_as = "caller"`. No token without it is sent
-    there. Default: none is sent, unless the server has only one cluster."""
+    """The audience of the tokens that this API server takes; default: the server's value."""
 
 
 class Context(ClusterPolicy):

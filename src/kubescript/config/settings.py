@@ -128,6 +128,9 @@ class Settings(pydantic_settings.BaseSettings):
     acts_as: Literal["server", "caller", "impersonate"] = "server"
     """Who acts on the clusters: the server under its own credentials, the caller, whose token is passed on, or the
     server impersonating the caller."""
+    audience: Annotated[str | None, Field(min_length=1)] = None
+    """The audience of the tokens that the API servers take, with `acts_as = "caller"`: no token without it is sent.
+    Each context should have its own. Default: a server's only cluster gets every token, and each of several none."""
     impersonation: callers.Impersonation = callers.Impersonation()
     """The names under which callers are impersonated."""
     access: tuple[callers.Access, ...] = ()

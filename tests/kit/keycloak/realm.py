@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 __all__ = [
-    "APPROVALS", "AUDIENCE", "BASIC", "CLIENT", "INTROSPECTION", "NAME", "SECRET", "USERS", "document", "password",
+    "APPROVALS", "AUDIENCE", "BASIC", "CLIENT", "INTROSPECTION", "NAME", "SECRET", "USERS", "audience", "document",
+    "password",
 ]  # fmt: skip
 
 NAME: Final = "kubescript"
@@ -111,6 +112,11 @@ def _mappers() -> list[dict[str, Any]]:
         # Since 26.6.2 only a client among the audience is told about a token.
         _mapper("introspection", "oidc-audience-mapper", {"included.client.audience": INTROSPECTION}),
     ]
+
+
+def audience(name: str, config: dict[str, str]) -> dict[str, Any]:
+    """A mapper that adds an audience to access tokens."""
+    return _mapper(name, "oidc-audience-mapper", config)
 
 
 def _mapper(name: str, kind: str, config: dict[str, str]) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -75,6 +75,17 @@ class Hub:
         self.put({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": meta})
         made = self._core.create_namespaced_service_account_token(account, self.namespace, {"spec": {}})
         return str(made.status.token)
+
+    def bind(self, account: str, rules: Sequence[Object], *, in_all: bool) -> None:
+        """Gives a service account of the namespace rights there, or in all namespaces."""
+        prefix = "Cluster" if in_all else ""
+        name = f"{self.namespace}-{account}"
+        meta = {"name": name} if in_all else {"name": name, "namespace": self.namespace}
+        rbac = {"apiVersion": "rbac.authorization.k8s.io/v1", "metadata": meta}
+        self.put(rbac | {"kind": f"{prefix}Role", "rules": rules})
+        subjects = [{"kind": "ServiceAccount", "name": account, "namespace": self.namespace}]
+        role = {"apiGroup": "rbac.authorization.k8s.io", "kind": f"{prefix}Role", "name": name}
+        self.put(rbac | {"kind": f"{prefix}RoleBinding", "subjects": subjects, "roleRef": role})
 
     def cluster(self) -> Object:
         """The section of a kubeconfig that names the API server."""

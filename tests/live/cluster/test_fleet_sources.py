@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import contextlib
+import json
+import re
 import secrets
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import pytest
+import yaml
 
 from kubescript import config
 from kubescript.fleet import fleet, sources
-from tests.kit import clients, cluster_api, patience
+from tests.kit import clients, cluster_api, paths, patience
 from tests.kit.controlplane.server import ControlPlane
 from tests.kit.hub import MANAGED_CLUSTER, PROFILE, Hub, definition
 
@@ -32,10 +35,19 @@ def hub(scratch: ControlPlane, namespace: str) -> Hub:
     return Hub(scratch.kubeconfig, namespace)
 
 
+RULES: Final = re.compile(r"```yaml\n# ([a-z-]+): [^\n]*\n(.*?)```", re.DOTALL)
+
+
 @contextlib.contextmanager
-def following(hub: Hub, **settings: Any) -> Iterator[fleet.Fleet]:
-    """A fleet of these settings."""
-    opened = sources.open_fleet(config.Settings(kubeconfig=hub.kubeconfig, fleet=config.Fleet(**settings)))
+def following(hub: Hub, folder: Path, **settings: Any) -> Iterator[fleet.Fleet]:
+    """A fleet of these settings, found with the rights that the documentation names and no others."""
+    source = settings["source"]
+    rules = dict(RULES.findall((paths.ROOT / "docs/fleet.md").read_text()))[source]
+    given = yaml.safe_load(rules.replace("[kubescript]", json.dumps([settings.get("managed_service_account")])))
+    hub.bind(source, given, in_all="namespace" not in settings)
+    path = folder / f"{source}.kubeconfig"
+    path.write_text(json.dumps(hub.member(source)))
+    opened = sources.open_fleet(config.Settings(kubeconfig=path, fleet=config.Fleet(**settings)))
     with contextlib.closing(opened):
         opened.start()
         assert opened.wait(60)
@@ -62,7 +74,7 @@ def test_a_secret_each_is_a_cluster(hub: Hub, tmp_path: Path) -> None:
     eu = hub.secret("eu", {"kubeconfig": hub.member("eu"), "note": "x"}, selected | {"env": "prod"})
     hub.put(eu)
     selector = f"fleet={hub.namespace}"
-    with following(hub, source="secrets", namespace=hub.namespace, label_selector=selector) as found:
+    with following(hub, tmp_path, source="secrets", namespace=hub.namespace, label_selector=selector) as found:
         assert labels(found) == {"eu": selected | {"env": "prod"}}
         assert f"system:serviceaccount:{hub.namespace}:eu" in who(found, "eu", tmp_path)
         hub.put(hub.secret("us", {"any": hub.member("us")}, selected))
@@ -90,13 +102,13 @@ def test_a_provisioned_cluster_of_cluster_api_is_a_cluster(hub: Hub, tmp_path: P
     hub.put(web)
     contract = {"cluster.x-k8s.io/cluster-name": "web"}
     hub.put(hub.secret("web-ca", {"tls.crt": "x", "tls.key": "y"}, contract))
-    with following(hub, source="cluster-api", namespace=hub.namespace) as found:
+    with following(hub, tmp_path, source="cluster-api", namespace=hub.namespace) as found:
         assert labels(found) == {}
         hub.put(hub.secret("web-kubeconfig", {"value": hub.member("web")}, contract))
         hub.put(web | {"status": {"phase": "Provisioned"}})
         patience.until(lambda: labels(found) == {"web": {"env": "prod"}})
         assert f"system:serviceaccount:{hub.namespace}:web" in who(found, "web", tmp_path)
-        with following(hub, source="cluster-api", label_selector="env=prod") as everywhere:
+        with following(hub, tmp_path, source="cluster-api", label_selector="env=prod") as everywhere:
             assert f"{hub.namespace}.web" in everywhere.members()
         hub.put(web | {"status": {"phase": "Deleting"}})
         patience.until(lambda: labels(found) == {})
@@ -125,7 +137,7 @@ def test_an_available_managed_cluster_is_a_cluster(hub: Hub, tmp_path: Path) -> 
         "managed_service_account": account,
         "label_selector": f"cluster.open-cluster-management.io/clusterset={hub.namespace}",
     }
-    with following(hub, **settings) as found:
+    with following(hub, tmp_path, **settings) as found:
         assert labels(found) == {}
         hub.put(hub.secret(account, {"token": hub.token(account), "ca.crt": "unused"}, {}))
         patience.until(lambda: labels(found) == {hub.namespace: selected})
@@ -146,7 +158,7 @@ def test_a_cluster_profile_is_a_cluster(hub: Hub, tmp_path: Path) -> None:
             "spec": {"clusterManager": {"name": "test"}},
             "status": {field: [{"name": "other", "cluster": {"server": "https://10.0.0.9"}}, provider]},
         })  # fmt: skip
-    with following(hub, source="cluster-profiles", namespace=hub.namespace) as found:
+    with following(hub, tmp_path, source="cluster-profiles", namespace=hub.namespace) as found:
         assert labels(found) == {}
         hub.put(hub.secret("of-a", {"token": hub.token("a")}, {"x-k8s.io/cluster-profile": "a"}))
         hub.put(hub.secret("of-b", {"token": hub.token("b")}, {"x-k8s.io/cluster-profile": "b"}))

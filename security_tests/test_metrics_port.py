@@ -25,6 +25,8 @@ HELD = (
 )
 """What a client sends that holds its connection: nothing, half a head, half a body, requests whose answers it leaves."""
 
+SEATED = {"kubescript_callers 1.0", 'kubescript_requests_refused_total{status="401"} 1.0'}
+
 
 @pytest.fixture(scope="module")
 def ports(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[int, int]]:
@@ -78,6 +80,7 @@ def test_the_port_for_metrics_has_these_and_probes_and_nothing_else(ports: tuple
     assert httpx2.post(f"http://127.0.0.1:{port}/metrics", content=b"x" * 100_000).status_code == 405
     assert httpx2.get(f"http://127.0.0.1:{callers}/metrics").status_code == 401
     assert answered(callers) == "1"
+    patience.until(lambda: set(httpx2.get(f"http://127.0.0.1:{port}/metrics").text.splitlines()) >= SEATED)
 
 
 @pytest.mark.promise("R-08")

@@ -106,18 +106,24 @@ class Application:
     def load(self) -> evaluation.Load:
         """How busy the server is."""
         scripts = self._shared.places.scripts
-        return evaluation.Load(scripts.running, scripts.waiting, self.executor.spares)
+        plans = self._keeper.waiting if self._keeper is not None else 0
+        return evaluation.Load(scripts.running, scripts.waiting, self.executor.spares, plans)
 
     def server(self) -> served.Served:
         """Returns the MCP server for callers that need not authenticate. Raises ConfigError."""
         self.load_sdk()
         return self.operator.server()
 
-    def scrape(self) -> bytes:
-        """Returns the response body of /metrics."""
+    def scrape(self, callers: int, sessions: int) -> bytes:
+        """Returns the response body of /metrics, with these numbers of callers and sessions."""
         if self._metrics is None:
             return b""
-        return self._metrics.text()
+        return self._metrics.text(callers, sessions)
+
+    def note_refusal(self, status: int) -> None:
+        """Counts a request that was refused with an HTTP status."""
+        if self._metrics is not None:
+            self._metrics.note_refusal(status)
 
     def ready(self) -> backend.Readiness:
         """Returns whether scripts would be answered now: whether workers start and the default cluster answers."""
@@ -128,7 +134,10 @@ class Application:
             workers = "ok"
         except errors.WorkerError as error:
             workers = error.message
-        return backend.Readiness({"workers": workers, "cluster": self._cluster_state()})
+        found = backend.Readiness({"workers": workers, "cluster": self._cluster_state()})
+        if self._metrics is not None:
+            self._metrics.note_checks(found.checks)
+        return found
 
     def _cluster_state(self) -> str:
         """Returns `ok`, or why the default cluster does not answer. A saved cluster is always ready."""

@@ -55,6 +55,8 @@ class Keeper:
         self._approvals: list[_Approvals] = []
         self._recovers = False
         self._closed = threading.Event()
+        self.waiting = 0
+        """How many plans of all servers of the store wait for a person, when they were last counted."""
 
     @property
     def is_closed(self) -> bool:
@@ -114,8 +116,12 @@ class Keeper:
         while True:
             for approvals in self._list_known():
                 _log_failure(approvals.recover)
+            _log_failure(self._count_waiting)
             if self._closed.wait(_LOOK_S):
                 return
+
+    def _count_waiting(self) -> None:
+        self.waiting = self.store().count_pending()
 
     def _list_known(self) -> list[_Approvals]:
         with self._lock:

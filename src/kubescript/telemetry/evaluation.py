@@ -57,6 +57,8 @@ class Load:
     waiting: int = 0
     spares: int = 0
     """How many workers wait for a script."""
+    plans: int = 0
+    """How many plans wait for a person, lately; those of all servers with the same store."""
 
 
 Observer = Callable[[Evaluation], None]

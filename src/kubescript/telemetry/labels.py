@@ -7,7 +7,7 @@ from typing import Final
 from kubescript.broker import records
 from kubescript.kube import kinds
 
-__all__ = ["CUSTOM", "OTHER", "code", "kind", "resource", "status", "verb"]
+__all__ = ["CUSTOM", "OTHER", "REFUSALS", "code", "kind", "resource", "status", "verb"]
 
 # Attack: a script invents endless names, and a time series for each fills a monitoring system's memory.
 OTHER: Final = "other"
@@ -30,6 +30,11 @@ _VERBS: Final = frozenset({
 _STATUSES: Final = frozenset({200, 201, 202, 400, 401, 403, 404, 405, 409, 410, 415, 422, 429, 500, 502, 503, 504})
 # Prefixes of call faults. The text after the dot is one of the host's own words, so the set is bounded.
 _FAMILIES: Final = ("cluster.", "limit.", "redaction.", "policy.", "request.", "writes.")
+_UNREACHED: Final = frozenset(
+    {"cluster.unreachable", "cluster.timeout", "cluster.tls", "cluster.auth", "cluster.config"}
+)
+REFUSALS: Final = frozenset({401, 403, 413, 421, 429, 503})
+"""HTTP statuses with which clients are refused before any script runs."""
 # How many kinds of secrets have separate labels. The number is bounded because operators may add rules.
 _MAX_KINDS: Final = 200
 
@@ -65,9 +70,12 @@ def resource(record: records.Record) -> tuple[str, str]:
 
 
 def status(record: records.Record) -> str:
-    """Returns the HTTP status, `denied`, `refused`, or the code of the failure."""
+    """Returns the HTTP status, `denied`, `refused`, `planned` for a write that waits in a plan, or the code of the
+    failure."""
     if record.verdict == "refuse":
         return "refused"
+    if record.verdict == "plan":
+        return "planned"
     if record.verdict != "allow":
         return "denied"
     if record.fault.startswith(_FAMILIES):

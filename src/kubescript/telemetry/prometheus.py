@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Final
 
 import prometheus_client as client
@@ -28,6 +28,7 @@ class Metrics:
         self._scripts()
         self._calls()
         self._load(load)
+        self._clients()
 
     def _scripts(self) -> None:
         own = self.registry
@@ -62,9 +63,31 @@ class Metrics:
         workers.labels("spare").set_function(lambda: load().spares)
         depth = client.Gauge("kubescript_queue_depth", "Scripts that wait for a place.", registry=own)
         depth.set_function(lambda: load().waiting)
+        plans = client.Gauge("kubescript_plans_waiting", "Plans that wait for a person.", registry=own)
+        plans.set_function(lambda: load().plans)
         about = client.Gauge("kubescript_info", "The running version.", ["version"], registry=own)
         running = about.labels(kubescript.__version__)
         running.set(1)
+
+    def _clients(self) -> None:
+        own = self.registry
+        self._callers = client.Gauge("kubescript_callers", "Callers with a seat.", registry=own)
+        self._sessions = client.Gauge("kubescript_sessions", "Sessions of MCP.", registry=own)
+        self._refused = client.Counter(
+            "kubescript_requests_refused", "Requests refused before any script.", ["status"], registry=own
+        )
+        self._checks = client.Gauge(
+            "kubescript_check_ok", "Whether a check of /ready was ok when last asked.", ["check"], registry=own
+        )
+
+    def note_refusal(self, status: int) -> None:
+        """Counts a request that was refused with one of `labels.REFUSALS`."""
+        self._refused.labels(str(status)).inc()
+
+    def note_checks(self, checks: Mapping[str, str]) -> None:
+        """Notes what /ready has found: `ok`, or what is wrong, by the check's name."""
+        for name, state in checks.items():
+            self._checks.labels(name).set(state == "ok")
 
     def observe(self, done: evaluation.Evaluation) -> None:
         """Counts one evaluation."""
@@ -94,6 +117,8 @@ class Metrics:
         calls.inc()
         self._call_seconds.labels(verb).observe(record.ms / 1000)
 
-    def text(self) -> bytes:
-        """Returns the metrics in Prometheus' text format."""
+    def text(self, callers: int, sessions: int) -> bytes:
+        """Returns the metrics in Prometheus' text format, with the numbers of callers and sessions there are now."""
+        self._callers.set(callers)
+        self._sessions.set(sessions)
         return client.generate_latest(self.registry)

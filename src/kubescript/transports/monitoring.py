@@ -1,7 +1,8 @@
-"""The port of `http.metrics_port`: /metrics, /health and /ready for Prometheus and for probes, without authentication.
+"""What is watched of the http transport: how many requests it refuses; and the port of `http.metrics_port`, which
+serves /metrics, /health and /ready for Prometheus and for probes without authentication.
 
-Whoever reaches it is a stranger. A connection gets one answer, and few connections are taken in a second. Those that
-wait are the kernel's, so that a flood here costs the callers' port next to nothing.
+Whoever reaches that port is a stranger. A connection gets one answer, and few connections are taken in a second. Those
+that wait are the kernel's, so that a flood here costs the callers' port next to nothing.
 """
 
 from __future__ import annotations
@@ -13,15 +14,16 @@ from typing import TYPE_CHECKING, Any, Final
 
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
-from starlette.types import Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.server import ServerState
 
+from kubescript.telemetry import labels
 from kubescript.transports import status
 
 if TYPE_CHECKING:
     import uvicorn
 
-__all__ = ["MOST", "WAIT_S", "application", "serve"]
+__all__ = ["MOST", "WAIT_S", "Refusals", "application", "serve"]
 
 MOST: Final = 16
 """How many connections may wait for their clients; then the one that has waited longest is closed."""
@@ -32,6 +34,29 @@ _PAUSE_S: Final = 0.02
 """Seconds between two connections."""
 
 _Answer = Callable[[Request], Awaitable[Response]]
+
+
+class Refusals:
+    """An application that counts the requests which another one refuses."""
+
+    def __init__(self, app: ASGIApp, probes: frozenset[str], note: Callable[[int], None]) -> None:
+        """`probes` are the paths whose answers are no refusals, and `note` takes each refusal's HTTP status."""
+        self._app = app
+        self._probes = probes
+        self._note = note
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answers one request."""
+        if scope["type"] != "http" or scope["path"] in self._probes:
+            await self._app(scope, receive, send)
+            return
+
+        async def count(message: Message) -> None:
+            if message["type"] == "http.response.start" and message["status"] in labels.REFUSALS:
+                self._note(message["status"])
+            await send(message)
+
+        await self._app(scope, receive, count)
 
 
 def application(beside: status.Status) -> _Application:

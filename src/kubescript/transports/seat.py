@@ -195,6 +195,11 @@ class Seat:
         found = await anyio.to_thread.run_sync(self.tenant.tools)
         return [tool.model_dump(mode="json", by_alias=True, exclude_none=True) for tool in found]
 
+    @property
+    def session_count(self) -> int:
+        """How many sessions there are, those of the older SSE too."""
+        return len(self._kept) + self.sse.count
+
     def close(self) -> None:
         """Ends the seat's sessions."""
         self._closed.set()

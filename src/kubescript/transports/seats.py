@@ -94,6 +94,12 @@ class Seats:
             share = self._shares[key] = Share(self._server.settings.http)
         return share
 
+    def count(self) -> tuple[int, int]:
+        """Returns the numbers of callers and of their sessions."""
+        seats = self._seats.values()
+        callers = {seat.caller.person for seat in seats if seat.caller is not None}
+        return len(callers), sum(seat.session_count for seat in seats)
+
     def offers(self, route: str) -> bool:
         """Says whether the server has this endpoint."""
         return bool(self._server.settings.list_toolsets(route))

@@ -192,7 +192,7 @@ def _build_application(
 ) -> ASGIApp:
     """Returns the web application behind its checks, the cheapest check first."""
     from kubescript.auth import access_rules, authenticator
-    from kubescript.transports import authentication, beside, bodies, endpoints, guard, routes
+    from kubescript.transports import authentication, beside, bodies, endpoints, guard, monitoring, routes
 
     settings = server.settings
     app: ASGIApp = bodies.WholeBodies(routes.application(server, seating, url, end))
@@ -216,7 +216,8 @@ def _build_application(
         app = beside.Beside(app, page)
     # Attack: a web page on this machine reads the routes beside MCP.
     anywhere = frozenset() if settings.is_local else routes.OPEN
-    return guard.Guard(app, settings.http, anywhere, settings.scheme)
+    guarded = guard.Guard(app, settings.http, anywhere, settings.scheme)
+    return monitoring.Refusals(guarded, routes.OPEN, server.note_refusal)
 
 
 def _tell(dangers: Iterable[exposure.Danger]) -> None:

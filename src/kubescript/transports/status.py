@@ -117,7 +117,7 @@ class Status:
         """Returns metrics at most a second old, however many requests there are."""
         if self._metrics is None or time.monotonic() > self._metrics[0]:
             until = time.monotonic() + _METRICS_S
-            self._metrics = until, self._server.scrape()
+            self._metrics = until, self._server.scrape(*self._seats.count())
         _, text = self._metrics
         return Response(text, media_type=_METRICS_TYPE)
 

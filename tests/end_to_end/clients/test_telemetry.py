@@ -293,6 +293,8 @@ def test_prometheus_sees_scripts_calls_and_load(metrics: str) -> None:
         async with Client(f"{metrics}/mcp") as client:
             for script, timeout in ((SCRIPT, 20_000), ("1/0", 20_000), ("while True: pass", 700)):
                 await clients.evaluate(client, script, timeout=timeout)
+            assert httpx2.get(f"{metrics}/ready").status_code == 200
+            assert httpx2.get(f"{metrics}/info", headers={"Origin": "https://a.example"}).status_code == 403
 
     anyio.run(ask)
     for _ in range(300):
@@ -311,6 +313,8 @@ def test_prometheus_sees_scripts_calls_and_load(metrics: str) -> None:
     assert found["kubescript_queue_wait_seconds_count"] == 3
     assert found['kubescript_workers{state="running"}'] == 0
     assert found["kubescript_queue_depth"] == 0
+    assert found['kubescript_requests_refused_total{status="403"}'] == 1
+    assert found['kubescript_check_ok{check="cluster"}'] == found['kubescript_check_ok{check="workers"}'] == 1
     assert found["process_resident_memory_bytes"] > 10_000_000
 
 
@@ -367,9 +371,9 @@ def test_no_script_can_make_series_for_ever() -> None:
         found.observe(
             evaluation.Evaluation(f"script.x{number}", usage, records=[record(number)], redacted={f"k{number}": 1})
         )
-    series = [line for line in found.text().decode().splitlines() if not line.startswith("#")]
+    series = [line for line in found.text(0, 0).decode().splitlines() if not line.startswith("#")]
     assert len(series) < 450
-    assert not re.search(r"example|n17\b|o17\b|script\.x", found.text().decode())
+    assert not re.search(r"example|n17\b|o17\b|script\.x", found.text(0, 0).decode())
 
 
 def test_labels_know_what_is_built_in() -> None:
@@ -402,6 +406,8 @@ def test_the_page_names_what_is_exported() -> None:
     }
     metrics = prometheus.Metrics(evaluation.Load)
     metrics.observe(evaluation.Evaluation("limit.time", records=[record(1)], redacted={"jwt": 1}))
+    metrics.note_refusal(429)
+    metrics.note_checks({"cluster": "ok"})
     exported: dict[str, set[str]] = {}
     for family in metrics.registry.collect():
         if family.name.startswith("kubescript_"):

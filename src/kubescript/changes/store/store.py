@@ -144,6 +144,12 @@ class Store:
             for row in connection.execute(newest):
                 yield self._record(row)
 
+    def count_pending(self) -> int:
+        """Returns how many plans wait for a decision. Raises PlanError."""
+        query = select(func.count()).where(_is_open("pending", self._clock()))
+        with self._database.reading() as connection:
+            return connection.scalar(query) or 0
+
     def list_unreported(self, session: str, person: str = "") -> list[record.Record]:
         """Returns the 20 oldest ended plans of an author's session that were not yet reported to the model; with
         `person`, those of all sessions of this person. Raises PlanError."""

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from typing import Final
 
 import msgspec
 
 from kubescript.cluster import base
-from kubescript.fleet import following, hub, member, objects
+from kubescript.fleet import following, hub, objects
 
 __all__ = ["ClusterApi"]
 
@@ -29,7 +28,7 @@ class _Cluster(msgspec.Struct, frozen=True):
     status: _Status = _Status()
 
 
-class ClusterApi:
+class ClusterApi(following.Followed):
     """Clusters of one namespace, or of all; they are members while they are provisioned."""
 
     def __init__(self, cluster: base.Cluster, namespace: str, label_selector: str, most: int) -> None:
@@ -38,17 +37,10 @@ class ClusterApi:
         secrets = hub.Kind("", "secrets", namespace, _LABEL)
         self._clusters = hub.Watch(cluster, clusters, _read_cluster, most)
         self._secrets = hub.Watch(cluster, secrets, _read_secret, most)
+        super().__init__(self._clusters, self._secrets)
 
-    @property
-    def kinds(self) -> tuple[hub.Kind, ...]:
-        """What the server's account must be allowed to list and watch."""
-        return self._clusters.kind, self._secrets.kind
-
-    def watch(self, publish: Callable[[Mapping[str, member.Member]], None], stop: threading.Event) -> None:
-        """See `fleet.Source`."""
-        following.follow((self._clusters, self._secrets), self._find, publish, stop)
-
-    def _find(self) -> Iterator[following.Candidate | following.Problem]:
+    def find(self) -> Iterator[following.Candidate | following.Problem]:
+        """See `following.Followed`."""
         secrets = self._secrets.objects()
         for key, cluster in self._clusters.objects().items():
             if cluster.status.phase != "Provisioned":

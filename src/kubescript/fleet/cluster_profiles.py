@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 import msgspec
 
 from kubescript.cluster import base
-from kubescript.fleet import following, hub, member, objects
+from kubescript.fleet import following, hub, objects
 
 __all__ = ["ClusterProfiles"]
 
@@ -58,7 +57,7 @@ class _Credentials:
     is_token: bool = False
 
 
-class ClusterProfiles:
+class ClusterProfiles(following.Followed):
     """Profiles of one namespace."""
 
     def __init__(self, cluster: base.Cluster, namespace: str, label_selector: str, most: int) -> None:
@@ -69,17 +68,10 @@ class ClusterProfiles:
         secrets = hub.Kind("", "secrets", namespace, _LABEL)
         self._profiles = hub.Watch(cluster, profiles, _read_profile, most)
         self._secrets = hub.Watch(cluster, secrets, _read_secret, most)
+        super().__init__(self._profiles, self._secrets)
 
-    @property
-    def kinds(self) -> tuple[hub.Kind, ...]:
-        """What the server's account must be allowed to list and watch."""
-        return self._profiles.kind, self._secrets.kind
-
-    def watch(self, publish: Callable[[Mapping[str, member.Member]], None], stop: threading.Event) -> None:
-        """See `fleet.Source`."""
-        following.follow((self._profiles, self._secrets), self._find, publish, stop)
-
-    def _find(self) -> Iterator[following.Candidate | following.Problem]:
+    def find(self) -> Iterator[following.Candidate | following.Problem]:
+        """See `following.Followed`."""
         secrets: dict[str, _Credentials] = {}
         for _, found in sorted(self._secrets.objects().items()):
             secrets.setdefault(found.profile, found)  # of several Secrets, the first by name

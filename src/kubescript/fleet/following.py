@@ -1,10 +1,11 @@
-"""Follows the hub's objects, and publishes the members that they make. The sources call it."""
+"""What the sources in a hub have in common: its objects are followed, and the members that they make published."""
 
 from __future__ import annotations
 
+import abc
 import logging
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -13,7 +14,7 @@ from kubescript.fleet import hub, member
 from kubescript.output import sanitizing
 from kubescript_sandbox.host import cancellation
 
-__all__ = ["Candidate", "Problem", "follow"]
+__all__ = ["Candidate", "Followed", "Problem"]
 
 log = logging.getLogger(__name__)
 
@@ -41,40 +42,49 @@ class Problem:
     why: str
 
 
-def follow(
-    watches: Sequence[hub.Watch[Any]],
-    find: Callable[[], Iterable[Candidate | Problem]],
-    publish: Callable[[Mapping[str, member.Member]], None],
-    stop: threading.Event,
-) -> None:
-    """Runs the watches until `stop` is set. When all objects have been listed, and after each change, publishes the
-    members that `find` makes of them, under different names; logs what is left out."""
-    cancel = cancellation.Cancellation()
-    threads = [
-        threading.Thread(target=each.run, args=(cancel,), name="kubescript-hub", daemon=True) for each in watches
-    ]
-    for thread in threads:
-        thread.start()
-    published: list[int] = []
-    found = _Found()
-    try:
-        # If a watch fell, `fleet.Fleet` starts all of them again.
-        while not stop.wait(_TICK_S) and all(thread.is_alive() for thread in threads):
-            changes = [each.changes for each in watches]
-            if all(changes) and changes != published:
-                found.update([*_list_problems(watches), *find()])
-                publish(found.members)
-                published = changes
-    finally:
-        cancel.cancel()
+class Followed(abc.ABC):
+    """A source of clusters that follows objects of the hub; see `fleet.Source`."""
+
+    def __init__(self, *watches: hub.Watch[Any]) -> None:
+        self._watches = watches
+
+    @property
+    def problem(self) -> str:
+        """What keeps the hub from being followed, such as a right that is missing; empty if nothing does."""
+        return "; ".join(each.problem for each in self._watches if each.problem)
+
+    @abc.abstractmethod
+    def find(self) -> Iterator[Candidate | Problem]:
+        """Yields what the objects make of clusters, under different names."""
+
+    def watch(self, publish: Callable[[Mapping[str, member.Member]], None], stop: threading.Event) -> None:
+        """Publishes the members when all objects have been listed, and after each change; logs what is left out."""
+        cancel = cancellation.Cancellation()
+        threads = [
+            threading.Thread(target=each.run, args=(cancel,), name="kubescript-hub", daemon=True)
+            for each in self._watches
+        ]
         for thread in threads:
-            thread.join(_JOIN_S)
+            thread.start()
+        published: list[int] = []
+        found = _Found()
+        try:
+            # If a watch fell, `fleet.Fleet` starts all of them again.
+            while not stop.wait(_TICK_S) and all(thread.is_alive() for thread in threads):
+                changes = [each.changes for each in self._watches]
+                if all(changes) and changes != published:
+                    found.update([*self._list_unread(), *self.find()])
+                    publish(found.members)
+                    published = changes
+        finally:
+            cancel.cancel()
+            for thread in threads:
+                thread.join(_JOIN_S)
 
-
-def _list_problems(watches: Iterable[hub.Watch[Any]]) -> Iterator[Problem]:
-    for each in watches:
-        for key, why in each.problems().items():
-            yield Problem(f"{each.kind.resource} {key}", why)
+    def _list_unread(self) -> Iterator[Problem]:
+        for each in self._watches:
+            for key, why in each.unread().items():
+                yield Problem(f"{each.kind.resource} {key}", why)
 
 
 class _Found:

@@ -115,23 +115,24 @@ class Watch(Generic[_T]):
         self.kind = kind
         self.changes = 0
         """Grows with each change; 0 before the first list."""
+        self.problem = ""
+        """Why the kind cannot be watched; empty if it can."""
         self._cluster = cluster
         self._read = read
         self._most = most
         self._lock = threading.Lock()
         self._objects: dict[Key, _T] = {}
-        self._problems: dict[Key, str] = {}
-        self._is_away = False
+        self._unread: dict[Key, str] = {}
 
     def objects(self) -> Mapping[Key, _T]:
         """Returns a copy of the objects."""
         with self._lock:
             return dict(self._objects)
 
-    def problems(self) -> Mapping[Key, str]:
-        """Returns what is wrong with those that are left out."""
+    def unread(self) -> Mapping[Key, str]:
+        """Returns what is wrong with objects that are left out."""
         with self._lock:
-            return dict(self._problems)
+            return dict(self._unread)
 
     def run(self, cancel: cancellation.Cancellation) -> None:
         """Keeps the objects up to date until cancelled."""
@@ -163,7 +164,7 @@ class Watch(Generic[_T]):
     def _list(self, path: str, cancel: cancellation.Cancellation) -> str:
         """Replaces the objects by a new list, and returns its version."""
         found: dict[Key, _T] = {}
-        problems: dict[Key, str] = {}
+        unread: dict[Key, str] = {}
         token = ""
         while True:
             options = [*self.kind.options(), ("limit", str(_PAGE))]
@@ -171,12 +172,12 @@ class Watch(Generic[_T]):
                 options.append(("continue", token))
             page = _decode(self._body(self._call(path, "list", options), cancel), _Page)
             for raw in page.items:
-                self._take(raw, found, problems)
+                self._take(raw, found, unread)
             token = page.metadata.token
             if not token or len(found) >= self._most:
                 break
         with self._lock:
-            self._objects, self._problems = found, problems
+            self._objects, self._unread = found, unread
             self.changes += 1
         return page.metadata.resource_version
 
@@ -215,14 +216,14 @@ class Watch(Generic[_T]):
         key = Key(metadata.namespace, metadata.name)
         with self._lock:
             self._objects.pop(key, None)
-            self._problems.pop(key, None)
+            self._unread.pop(key, None)
             if event.type != "DELETED":
-                self._take(event.object, self._objects, self._problems)
+                self._take(event.object, self._objects, self._unread)
             self.changes += 1
         return metadata.resource_version
 
-    def _take(self, raw: msgspec.Raw, found: dict[Key, _T], problems: dict[Key, str]) -> None:
-        """Reads one object. What is wrong with it becomes one of the problems."""
+    def _take(self, raw: msgspec.Raw, found: dict[Key, _T], unread: dict[Key, str]) -> None:
+        """Reads one object, or notes why it cannot be used."""
         content = bytes(raw)
         metadata = _decode(content, objects.Object).metadata
         key = Key(metadata.namespace, metadata.name)
@@ -239,8 +240,8 @@ class Watch(Generic[_T]):
                 found[key] = made
                 return
             problem = f"there are already {self._most} {self.kind}"
-        if len(problems) < self._most:
-            problems[key] = problem
+        if len(unread) < self._most:
+            unread[key] = problem
 
     def _call(self, path: str, verb: str, options: Sequence[tuple[str, str]]) -> request.Request:
         return request.Request(
@@ -280,19 +281,17 @@ class Watch(Generic[_T]):
         raise errors.ClusterError(reason, code="cluster.broken")
 
     def _note_absence(self, error: errors.ClusterError, cancel: cancellation.Cancellation) -> None:
-        """Logs that the hub cannot be watched; once until it can again."""
-        if cancel.cancelled or self._is_away:
+        """Notes that the kind cannot be watched, and logs it once until it can again."""
+        if cancel.cancelled:
             return
-        self._is_away = True
-        log.warning(
-            "the clusters found last stay: %s cannot be watched: %s", self.kind, error.message,
-            extra={"event": "fleet.away"},
-        )  # fmt: skip
+        before, self.problem = self.problem, f"{self.kind} cannot be watched: {error.message}"
+        if not before:
+            log.warning("the clusters found last stay: %s", self.problem, extra={"event": "fleet.away"})
 
     def _note_return(self) -> None:
-        if self._is_away:
+        if self.problem:
             log.info("%s can be watched again", self.kind, extra={"event": "fleet.back"})
-        self._is_away = False
+        self.problem = ""
 
 
 def _lines(chunks: Iterator[bytes]) -> Iterator[bytes]:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from typing import Final
 
 import msgspec
 
 from kubescript.cluster import base
-from kubescript.fleet import following, hub, member, objects
+from kubescript.fleet import following, hub, objects
 
 __all__ = ["OpenClusterManagement"]
 
@@ -47,7 +46,7 @@ class _Cluster(msgspec.Struct, frozen=True):
         return self.spec.is_accepted and _Condition(_AVAILABLE, "True") in self.status.conditions
 
 
-class OpenClusterManagement:
+class OpenClusterManagement(following.Followed):
     """Managed clusters that the hub has accepted; they are members while they are available."""
 
     def __init__(self, cluster: base.Cluster, account: str, label_selector: str, most: int) -> None:
@@ -59,17 +58,10 @@ class OpenClusterManagement:
         self._account = account
         self._clusters = hub.Watch(cluster, clusters, _read_cluster, most)
         self._tokens = hub.Watch(cluster, tokens, _read_token, most)
+        super().__init__(self._clusters, self._tokens)
 
-    @property
-    def kinds(self) -> tuple[hub.Kind, ...]:
-        """What the server's account must be allowed to list and watch."""
-        return self._clusters.kind, self._tokens.kind
-
-    def watch(self, publish: Callable[[Mapping[str, member.Member]], None], stop: threading.Event) -> None:
-        """See `fleet.Source`."""
-        following.follow((self._clusters, self._tokens), self._find, publish, stop)
-
-    def _find(self) -> Iterator[following.Candidate | following.Problem]:
+    def find(self) -> Iterator[following.Candidate | following.Problem]:
+        """See `following.Followed`."""
         tokens = self._tokens.objects()
         for key, cluster in self._clusters.objects().items():
             if not cluster.is_available:

@@ -2,33 +2,25 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 
 from kubescript.cluster import base
-from kubescript.fleet import following, hub, member, objects
+from kubescript.fleet import following, hub, objects
 
 __all__ = ["Secrets"]
 
 
-class Secrets:
+class Secrets(following.Followed):
     """Secrets of one namespace; their names and labels are the clusters'."""
 
     def __init__(self, cluster: base.Cluster, namespace: str, label_selector: str, most: int) -> None:
         """At most `most` Secrets are kept."""
         kind = hub.Kind("", "secrets", namespace, label_selector)
         self._secrets = hub.Watch(cluster, kind, _read, most)
+        super().__init__(self._secrets)
 
-    @property
-    def kinds(self) -> tuple[hub.Kind, ...]:
-        """What the server's account must be allowed to list and watch."""
-        return (self._secrets.kind,)
-
-    def watch(self, publish: Callable[[Mapping[str, member.Member]], None], stop: threading.Event) -> None:
-        """See `fleet.Source`."""
-        following.follow((self._secrets,), self._find, publish, stop)
-
-    def _find(self) -> Iterator[following.Candidate]:
+    def find(self) -> Iterator[following.Candidate]:
+        """See `following.Followed`."""
         for key, secret in self._secrets.objects().items():
             yield following.Candidate(key.name, secret.labels, secret.value)
 

@@ -4,6 +4,7 @@ back, neither an object nor the name of the namespace."""
 from __future__ import annotations
 
 import contextlib
+import json
 import secrets
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -17,9 +18,12 @@ import pytest
 from kubescript import config, errors, tenant, types
 from kubescript.auth import access_rules, user
 from kubescript.broker import operation
+from kubescript.changes.store import record
+from kubescript.cli import demo
 from kubescript.output import fencing
+from kubescript.toolsets import base, builtin
 from kubescript.wire import exchanges
-from tests.kit import fork_servers
+from tests.kit import clients, fork_servers
 from tests.kit.controlplane import shared
 from tests.kit.controlplane.server import ControlPlane
 from tests.kit.controlplane.writer import Writer
@@ -81,6 +85,7 @@ class World:
 
     limited: tenant.Tenant
     free: tenant.Tenant
+    plane: ControlPlane | None
 
     def run(self, script: str, *, limited: bool = True) -> str:
         """The whole answer to a script."""
@@ -90,13 +95,13 @@ class World:
         return answer.text
 
 
-def settings(plane: ControlPlane, folder: Path, *patterns: str) -> config.Settings:
+def settings(plane: ControlPlane | None, folder: Path, *patterns: str) -> config.Settings:
     """A server for two callers, of whom Alice is limited."""
     file = folder / "tokens.csv"
     file.write_text(f"{secrets.token_hex(16)},alice,uid-alice,\n{secrets.token_hex(16)},bob,uid-bob,\n")
     file.chmod(0o600)
     return config.Settings.model_validate({
-        "kubeconfig": plane.kubeconfig, "writes": "plan", "transport": "http", "toolsets": TOOLSETS,
+        "kubeconfig": plane and plane.kubeconfig, "writes": "plan", "transport": "http", "toolsets": TOOLSETS,
         "auth": {"tokens_file": file}, "plans": {"store": str(folder / "plans.db"), "follow_s": 0},
         "sandbox": {"strict": False}, "access": [{"users": ["alice"], "namespaces": patterns or PATTERNS}, {}],
     })  # fmt: skip
@@ -124,7 +129,7 @@ def world(run_folder: Path, run_process: int, tmp_path_factory: pytest.TempPathF
                 own = opened.tenant(caller, access_rules.narrow(given, caller), opened.operator)
                 closing.callback(own.close)
                 seats.append(own)
-            yield World(*seats)
+            yield World(seats[0], seats[1], plane)
     finally:
         for each in kinds:
             writer.delete(each)
@@ -312,7 +317,155 @@ def test_a_list_over_all_namespaces_has_the_permitted_ones_in_order(
     attacks(1)
     answer = world.run(LISTS[way])
     assert WORD not in answer
-    found = msgspec.json.decode(fencing.unfence(answer))
+    # Notes may follow.
+    found, _ = json.JSONDecoder().raw_decode(fencing.unfence(answer))
     assert found == [[name, each] for name in sorted(OWN) for each in ("otter", "target")]
     if way == "typed":
         assert WORD in world.run(LISTS[way], limited=False)
+
+
+def test_an_answer_and_the_tool_say_that_lists_are_limited(world: World) -> None:
+    """A list of less than all must not look like all."""
+    note = f"[lists over all namespaces: only {', '.join(PATTERNS)}, to which you are limited]"
+    assert note in world.run("len(k8s.coreV1().list_pod_for_all_namespaces())")
+    assert note not in world.run(f"len(k8s.coreV1().list_namespaced_pod({OWN[0]!r}))")
+    assert note not in world.run("len(k8s.coreV1().list_pod_for_all_namespaces())", limited=False)
+    [tool] = [each for each in world.limited.tools() if each.name == "evaluate_script"]
+    assert f"only the namespaces {', '.join(PATTERNS)}" in (tool.description or "")
+
+
+NAMES: Final = {"name", "pod", "deploymentName", "hpaName", "releaseName"}
+GIVEN: Final = {
+    "resource": "pods",
+    "replicas": 2,
+    "minReplicas": 1,
+    "maxReplicas": 2,
+    "includeStats": True,
+    "dump": True,
+}
+
+
+def arguments(schema: dict[str, Any], namespace: str | None) -> dict[str, Any]:
+    """Arguments of a tool for `target` in a namespace, or for all of them."""
+    known = dict.fromkeys(NAMES, "target") | GIVEN
+    known |= {"namespace": namespace} if namespace else {"allNamespaces": True}
+    # A name and all namespaces contradict each other in some tools.
+    if not namespace and "allNamespaces" in schema["properties"]:
+        known = {key: value for key, value in known.items() if key != "name"}
+    return {key: value for key, value in known.items() if key in schema["properties"]}
+
+
+async def call_all(own: tenant.Tenant, namespace: str | None) -> dict[str, str]:
+    """What each classic tool says."""
+    said = {}
+    async with clients.joined_as(own) as client:
+        for tool in (await client.list_tools()).tools:
+            if tool.name != "evaluate_script":
+                result = await client.call_tool(tool.name, arguments(tool.input_schema, namespace))
+                said[tool.name] = clients.whole(result)
+    return said
+
+
+@pytest.mark.parametrize("namespace", [OTHER, None])
+def test_no_classic_tool_leaves_the_namespaces(
+    namespace: str | None, world: World, attacks: Callable[[int], None]
+) -> None:
+    """Those that read all namespaces show the permitted ones."""
+    said = anyio.run(call_all, world.limited, namespace)
+    attacks(len(said))
+    assert len(said) > 15
+    for tool, text in said.items():
+        assert WORD not in text, tool
+    if namespace is None:
+        assert said["kubectl_get"].count("otter") >= len(OWN)
+        assert WORD in anyio.run(call_all, world.free, namespace)["kubectl_get"]
+    else:
+        refusals = [tool for tool, text in said.items() if "policy.namespace" in text]
+        assert {"kubectl_get", "kubectl_logs", "kubectl_describe", "helm_list", "kubectl_scale_deployment"} <= {
+            *refusals
+        }
+
+
+COMPLETED: Final[tuple[tuple[base.Completes, dict[base.Completes, str]], ...]] = (
+    ("namespace", {}), ("namespace", {"namespace": BASE}), ("name", {"kind": "ConfigMap"}), ("name", {"kind": "ConfigMap", "namespace": OTHER}),
+    ("name", {"kind": "Namespace"}), ("name", {"kind": "Depot"}),
+)  # fmt: skip
+
+
+def test_no_completion_leaves_the_namespaces(world: World, attacks: Callable[[int], None]) -> None:
+    """Names that a client completes come from scripts of ours, under the caller's limit."""
+    attacks(len(COMPLETED))
+    completions = builtin.completions(world.limited._parts)
+    asking = types.Caller("a-session", "a client", "1", "evaluate_script", lasts=False, user=ALICE.name)
+
+    async def ask() -> list[list[str]]:
+        return [await completions.names(what, given, asking) for what, given in COMPLETED]
+
+    found = anyio.run(ask)
+    assert found[0] == sorted(OWN)
+    assert "otter" in found[2]
+    assert WORD not in str(found) and OTHER not in str(found)
+    completions = builtin.completions(world.free._parts)
+    assert WORD in str(anyio.run(ask))
+
+
+CHANGES: Final = (
+    f"k8s.coreV1().create_namespaced_config_map({OWN[2]!r}, {{'metadata': {{'name': 'NAME'}}}})\n"
+    f"k8s.scale('Deployment/target', 2, namespace={OWN[0]!r})\n"
+    f"k8s.delete('Service/target', namespace={OWN[0]!r})\n1"
+)
+
+
+def test_a_plan_stays_within_the_limit_that_its_author_has_by_now(
+    world: World, tmp_path: Path, attacks: Callable[[int], None]
+) -> None:
+    """What it tells of its effects is of permitted namespaces, and a limit that came later counts."""
+    attacks(2)
+    with fork_servers.open_application(settings(world.plane, tmp_path)) as opened:
+
+        def plan(name: str) -> str:
+            own = opened.tenant(ALICE, access_rules.narrow(opened.settings, ALICE), opened.operator)
+            with contextlib.closing(own):
+                asking = types.Caller("a-session", "a client", "1", "evaluate_script", lasts=False, user=ALICE.name)
+                script = CHANGES.replace("NAME", name)
+                answer = anyio.run(own.evaluator.evaluate, script, 60_000, None, asking)
+            assert answer.plan, answer.text
+            assert WORD not in answer.text
+            return answer.plan
+
+        def apply(plan_id: str) -> str:
+            approvals = opened.operator.planning.approvals  # type: ignore[union-attr]
+            shown = approvals.get(plan_id)
+            assert WORD not in repr(shown)
+            approvals.decide(plan_id, record.Decision("user bob", "page", approves=True, hash=shown.plan.hash))
+            return approvals.apply(plan_id, lambda _done, _count, _text: None).state
+
+        early = plan("early")
+        _, adopt = opened.prepare(settings(world.plane, tmp_path, PATTERNS[0]))
+        adopt()
+        with pytest.raises(errors.PlanError, match="the policy for writes has changed"):
+            apply(early)
+        _, adopt = opened.prepare(settings(world.plane, tmp_path))
+        adopt()
+        assert apply(plan("late")) == "applied"
+    found = world.run(
+        f"[each.metadata.name for each in k8s.coreV1().list_namespaced_config_map({OWN[2]!r})]", limited=False
+    )
+    assert "late" in found and "early" not in found
+
+
+def test_a_saved_cluster_is_limited_too(tmp_path: Path, attacks: Callable[[int], None]) -> None:
+    """A snapshot answers as an API server would, and the same limit stands before it."""
+    attacks(3)
+    given = settings(None, tmp_path, "shop*").model_copy(update={"kubeconfig": None, "snapshot": demo.SNAPSHOT})
+    with fork_servers.open_application(given) as opened:
+        own = opened.tenant(ALICE, access_rules.narrow(given, ALICE), opened.operator)
+        with contextlib.closing(own):
+            everything = World(own, opened.operator, None)
+            script = "sorted({each.metadata.namespace for each in k8s.coreV1().list_pod_for_all_namespaces()})"
+            assert "shop" in everything.run(script, limited=False) and "kube-system" in everything.run(
+                script, limited=False
+            )
+            assert '["shop"]' in everything.run(script)
+            assert '["shop"]' in everything.run("[each.metadata.name for each in k8s.coreV1().list_namespace()]")
+            assert "policy.namespace" in everything.run("k8s.coreV1().list_node()")

@@ -11,7 +11,7 @@ from kubescript import config, errors
 from kubescript.auth import user
 from kubescript.output import sanitizing
 
-__all__ = ["is_for", "matches", "narrow", "reduce", "scopes"]
+__all__ = ["describe", "is_for", "matches", "narrow", "reduce", "scopes"]
 
 _MAX_SHOWN: Final = 500
 """How many characters of a list of names a refusal shows."""
@@ -46,6 +46,16 @@ def scopes(settings: config.Settings) -> frozenset[str]:
     for rule in settings.access:
         needed.update(rule.scopes)
     return frozenset(needed)
+
+
+def describe(table: config.Access) -> str:
+    """Returns a table in one line: for whom it is, and to what it limits them."""
+    whom = {*config.Callers.model_fields, "scopes"}
+    given = {name: getattr(table, name) for name in type(table).model_fields if name in table.model_fields_set}
+    texts = {name: value if isinstance(value, str) else ", ".join(value) for name, value in given.items() if value}
+    callers = [f"{name} {text}" for name, text in texts.items() if name in whom]
+    limits = [f"{name} {text}" for name, text in texts.items() if name not in whom]
+    return f"{'; '.join(callers) or 'every caller'}: {'; '.join(limits) or 'everything'}"
 
 
 def reduce(settings: config.Settings, caller: user.User) -> user.User:

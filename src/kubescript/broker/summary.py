@@ -146,8 +146,9 @@ class Summary:
         self.note(self.failed, notes.Note(code), times)
 
 
-def missing(summary: Summary, outcome: runs.Outcome) -> list[notes.Note]:
-    """Returns one note for each kind of information missing from the answer."""
+def missing(summary: Summary, outcome: runs.Outcome, permitted: str = "") -> list[notes.Note]:
+    """Returns one note for each kind of information missing from the answer; `permitted` are the only namespaces that
+    the script may see, if it is limited."""
     if summary.replayed is not None:
         return summary.replayed
     said = _describe_missed_calls(summary, outcome)
@@ -160,6 +161,8 @@ def missing(summary: Summary, outcome: runs.Outcome) -> list[notes.Note]:
     for kind, found in kinds:
         if found:
             said.append(_count_alike(found).within(kind))
+    if permitted and outcome.report is not None and outcome.report.joined_lists:
+        said.append(notes.Note(f"lists over all namespaces: only {permitted}, to which you are limited"))
     masks = _describe_masks(outcome, summary.redacted)
     if masks:
         said.append(notes.Note(masks))

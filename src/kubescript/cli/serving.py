@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from kubescript import config, errors
-from kubescript.auth import jwts, logins, provider, tokens_file
+from kubescript.auth import access_rules, jwts, logins, provider, tokens_file
 from kubescript.cli import certificates, findings
 from kubescript.config import named_files
 from kubescript.transports import exposure
@@ -34,6 +34,8 @@ def examine(settings: config.Settings, *, offline: bool) -> Iterator[findings.Fi
         yield findings.Finding("FAILED" if danger.refuses else "WARNING", "http", danger.text)
     if settings.transport != "http":
         return
+    for table in settings.access:
+        yield findings.Finding("ok", "access", access_rules.describe(table))
     for part in _list_parts(settings, offline=offline):
         yield from _examine_part(settings, part)
 

@@ -10,6 +10,7 @@ from typing import Final, Protocol
 from kubescript import config, errors, types
 from kubescript.broker import broker, call, operation, summary
 from kubescript.evaluator import script_request
+from kubescript.kube import namespace_patterns
 from kubescript.output import fencing, notes, render, styles
 from kubescript.wire import exchanges
 from kubescript_sandbox import runs
@@ -47,9 +48,10 @@ class CallHandler(Protocol):
 class Answers:
     """The writer of the answers to one caller's scripts. Safe for use from many threads."""
 
-    def __init__(self, output: config.Output, handler: CallHandler, mask: call.Mask | None) -> None:
+    def __init__(self, settings: config.Settings, handler: CallHandler, mask: call.Mask | None) -> None:
         """Uses `handler` to look up namespaces that may not exist."""
-        self._output = output
+        self._output = settings.output
+        self._permitted = namespace_patterns.describe(settings.namespaces or ())
         self._handler = handler
         self._mask = mask
 
@@ -68,7 +70,7 @@ class Answers:
         missed: list[notes.Note] = []
         try:
             self._note_missing_namespaces(operation)
-            missed += summary.missing(operation.summary, outcome)
+            missed += summary.missing(operation.summary, outcome, self._permitted)
             missed += map(notes.Note, outcome.notes)
             if plan_note:
                 missed.append(notes.Note(plan_note))

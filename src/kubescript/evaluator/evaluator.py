@@ -55,7 +55,7 @@ class Evaluator:
         self._settings = settings
         self._host = host
         self._handler = handler
-        self.answers = answers.Answers(settings.output, handler, mask)
+        self.answers = answers.Answers(settings, handler, mask)
         """The writer of the answers to clients."""
         self._plans = plans
         self._places = host.places or concurrency.Places(settings.sandbox.max_scripts, settings.sandbox.max_queue)

@@ -109,8 +109,9 @@ class _Session:
         futures.complete(self._k8s._session.relay)
 
     def report(self) -> exchanges.Report:
-        """Returns whether the script was given a mask."""
-        return exchanges.Report(saw_masks=masks.has_given_masks())
+        """Returns what the script was given that is not all there is."""
+        limited = self._k8s._session.limited
+        return exchanges.Report(masks.has_given_masks(), limited is not None and limited.has_joined)
 
 
 def _run_warmup(link: channel.Channel) -> None:

@@ -14,8 +14,6 @@ from kubescript.request import request
 
 __all__ = ["find_denial", "is_listing"]
 
-_SHOWN: Final = 200
-"""How many characters of the patterns a refusal shows."""
 _LISTS: Final = frozenset({"list", "watch"})
 _WHO_AM_I: Final = ("authentication.k8s.io", "selfsubjectreviews")
 """Tells the caller's own name and groups. Other reviews tell rights, and with them names, in any namespace."""
@@ -29,13 +27,14 @@ def find_denial(call: request.Request, patterns: Sequence[str]) -> tuple[str, st
     place = call.group, call.resource
     if kinds.is_namespace(*place) and call.method != "GET":
         return "who is limited to some namespaces changes no Namespace itself", "ask the server's operator"
-    permitted = f"you are limited to the namespaces {_describe(patterns)}"
+    permitted = f"you are limited to the namespaces {namespace_patterns.describe(patterns)}"
     if call.namespace or kinds.is_namespace(*place):
         return permitted, "name one of these"
-    # An unknown kind may be in namespaces too.
-    if place in kinds.NAMESPACED or kinds.kind_of(*place) is None:
+    if place in kinds.NAMESPACED:
         return permitted, "send one request for each of these"
-    return permitted, "do without what is in no namespace"
+    if kinds.kind_of(*place) is not None:
+        return permitted, "do without what is in no namespace"
+    return permitted, "name one of these if the kind is in namespaces, or do without it"
 
 
 def is_listing(call: request.Request) -> bool:
@@ -55,9 +54,3 @@ def _is_within(call: request.Request, patterns: Sequence[str]) -> bool:
     if call.namespace:
         return call.resource != "namespaces"
     return (call.group, call.resource) == _WHO_AM_I and call.verb == "create"
-
-
-def _describe(patterns: Sequence[str]) -> str:
-    """Returns the patterns for a refusal."""
-    text = ", ".join(patterns)
-    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"

@@ -17,6 +17,7 @@ import mcp_types
 
 from kubescript import config, evaluator, types
 from kubescript.changes.rules import write_settings
+from kubescript.kube import namespace_patterns
 from kubescript.policy import permissions
 from kubescript.toolsets import base
 
@@ -43,6 +44,9 @@ _READ_WRITE: Final = "Writes change the cluster at once. Refused: exec{refused}.
 _METADATA: Final = "metadata, without values, key names or type"
 _KEYS: Final = "metadata, type and key names (for secretKeyRef), values masked"
 _RUNBOOKS: Final = " k8s.runbooks() lists reviewed scripts; prefer k8s.runbook(name, **arguments) where one fits."
+_NAMESPACES: Final = (
+    " You see only the namespaces {names}: lists over all have just these, and nothing outside of namespaces is served."
+)
 _SEVERAL_CLUSTERS: Final = (
     "Clusters: {names}; k8s is the first. Policies may differ{writable}. Catch ApiException: one may be down."
 )
@@ -116,7 +120,9 @@ def _definition(settings: config.Settings) -> mcp_types.Tool:
         description=_DESCRIPTION.read_text("utf-8")
         .strip()
         .format(
-            access=_access(settings) + (_RUNBOOKS if settings.runbooks.folder is not None else ""),
+            access=_access(settings)
+            + _namespaces(settings)
+            + (_RUNBOOKS if settings.runbooks.folder is not None else ""),
             secrets=_describe_secrets(settings),
             example=_EXAMPLE_SEVERAL_CLUSTERS if len(settings.context_names) > 1 else _EXAMPLE,
             memory=limits.memory_mib,
@@ -173,6 +179,13 @@ def _access(settings: config.Settings) -> str:
         writable = f"; writes reach {writable}"
     effect = _effect(settings, clusters.values(), _MAX_REFUSED_LENGTH // 2)
     return f"{effect} {_SEVERAL_CLUSTERS.format(names=shown, writable=writable)}"
+
+
+def _namespaces(settings: config.Settings) -> str:
+    """Returns a description of the namespaces to which scripts are limited; empty if they are not."""
+    if settings.namespaces is None:
+        return ""
+    return _NAMESPACES.format(names=namespace_patterns.describe(settings.namespaces))
 
 
 def _effect(settings: config.Settings, clusters: Collection[config.Settings], room: int) -> str:

@@ -78,6 +78,8 @@ class Report(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     saw_masks: bool = False
     """Whether the script received a string with a masked value."""
+    joined_lists: bool = False
+    """Whether the script received a list over all namespaces that has only the permitted ones."""
 
 
 # Two threads that decode into a type simultaneously for the first time can crash msgspec 0.22, so each type is used

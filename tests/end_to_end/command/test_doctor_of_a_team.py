@@ -211,6 +211,18 @@ def test_a_table_that_gives_no_context_is_wrong(team: Path) -> None:
     assert code == 0 and "names context 'prd', which is none of the setting `contexts` (dev)" in said
 
 
+def test_each_table_is_told_with_what_it_permits(team: Path) -> None:
+    """In the order in which they count; a pattern that no namespace matches is refused."""
+    tables = '[[access]]\ngroups = ["team-a"]\nnamespaces = ["team-a-*", "shared"]\nwrites = "off"\n[[access]]\n'
+    code, report = doctor(team, SERVER + tables, "--offline")
+    told = [text for text in found(report, "ok") if ": " in text]
+    assert code == 0
+    assert told[-2:] == ["groups team-a: namespaces team-a-*, shared; writes off", "every caller: everything"]
+    (team / "server.toml").write_text(SERVER + tables.replace("team-a-*", "team[ab]"))
+    done = commands.run("doctor", "--config", "server.toml", folder=team, environment=commands.BARE)
+    assert done.returncode == 1 and "access.0.namespaces" in done.stderr
+
+
 DANGERS = {
     "clear text": ("https://", "http://", "CLEAR TEXT"),
     "no port": ('host = "0.0.0.0"\nport = 8443\n', "", "[http], [auth] count for nothing, since the server uses stdio"),

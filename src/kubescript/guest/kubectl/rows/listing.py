@@ -139,6 +139,9 @@ def _split(k8s: client.K8s, scope: Scope) -> list[str]:
     # columns depend on the objects of all namespaces together.
     if scope.selector or scope.name or not scope.kind.model:
         return []
+    # The session lists by namespace anyway where the script is limited to some.
+    if k8s._session.limited is not None:
+        return []
     try:
         if not _is_large(k8s, scope):
             return []

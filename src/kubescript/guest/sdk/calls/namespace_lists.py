@@ -32,7 +32,8 @@ class _Page(msgspec.Struct, rename="camel"):
 
     kind: str
     api_version: str
-    column_definitions: msgspec.Raw | None = None
+    # msgspec cannot decode Raw in a union, so None is not possible.
+    column_definitions: msgspec.Raw = msgspec.Raw()
     items: list[msgspec.Raw] | None = None
     rows: list[msgspec.Raw] | None = None
 
@@ -72,6 +73,8 @@ class NamespaceLists:
     def __init__(self, relay: batching.Relay, patterns: tuple[str, ...]) -> None:
         self._relay = relay
         self._patterns = patterns
+        self.has_joined = False
+        """Whether the script was given a list over all namespaces."""
         self._names: dict[str, list[str]] = {}
         """Context → the permitted namespaces, in order."""
         self._namespaced: dict[tuple[str, str, str], frozenset[str]] = {}
@@ -129,6 +132,7 @@ class NamespaceLists:
 
     def _call_each(self, call: Call, names: list[str]) -> transport.Exchange:
         """Makes one list for each namespace, eight at a time, and returns all objects. Raises _Failure."""
+        self.has_joined = True
         if not names:
             return transport.Answer(_FOUND, iter([_NOTHING]))
         exchanges = self._relay.call_all([_within(call, name) for name in names])
@@ -178,7 +182,7 @@ def _write_opening(page: _Page) -> bytes:
     """Returns the beginning of the joined list, up to its objects."""
     head: dict[str, object] = {"kind": page.kind, "apiVersion": page.api_version, "metadata": {}}
     key = "items"
-    if page.column_definitions is not None:
+    if page.kind == "Table":
         head["columnDefinitions"] = page.column_definitions
         key = "rows"
     # The closing brace is left out, so that the objects can follow.

@@ -40,3 +40,15 @@ name: {{ include "kubescript.name" . | quote }}
 namespace: {{ .Release.Namespace | quote }}
 labels: {{- include "kubescript.labels" . | nindent 2 }}
 {{- end }}
+
+{{- define "kubescript.fleetMetadata" -}}
+name: {{ include "kubescript.clusterName" . | printf "%s:fleet" | quote }}
+namespace: {{ dig "fleet" "namespace" .Release.Namespace .Values.config | quote }}
+labels: {{- include "kubescript.labels" . | nindent 2 }}
+{{- end }}
+
+{{- define "kubescript.subjects" -}}
+- kind: ServiceAccount
+  name: {{ include "kubescript.serviceAccount" . | quote }}
+  namespace: {{ .Release.Namespace | quote }}
+{{- end }}

@@ -6,12 +6,19 @@
 {{- $url := printf "%s://%s:8080/mcp" (include "kubescript.scheme" .) $service -}}
 {{- /* Clients in the cluster name the Service, whatever the name outside is. */ -}}
 {{- $hosts := append ($http.hosts | default list) $service | uniq -}}
-{{- $_ := set $settings "http" (merge (dict "hosts" $hosts) $http (dict "url" $url)) -}}
+{{- $_ := set $http "hosts" $hosts -}}
+{{- $_ := set $http "url" ($http.url | default $url) -}}
+{{- if .Values.metrics.enabled -}}{{- $_ := set $http "metrics_port" 9090 -}}{{- end -}}
+{{- $_ := set $settings "http" $http -}}
 {{- if .Values.tls.secret -}}
-{{- $files := dict "cert_file" "/etc/kubescript-tls/tls.crt" "key_file" "/etc/kubescript-tls/tls.key" -}}
-{{- $_ := set $settings "tls" (merge $files ($settings.tls | default dict)) -}}
+{{- $tls := $settings.tls | default dict -}}
+{{- $_ := set $tls "cert_file" "/etc/kubescript-tls/tls.crt" -}}
+{{- $_ := set $tls "key_file" "/etc/kubescript-tls/tls.key" -}}
+{{- $_ := set $settings "tls" $tls -}}
 {{- end -}}
-{{- toYaml (merge (dict "host" "0.0.0.0" "port" 8080) $settings) -}}
+{{- $_ := set $settings "host" "0.0.0.0" -}}
+{{- $_ := set $settings "port" 8080 -}}
+{{- toYaml $settings -}}
 {{- end }}
 
 {{- define "kubescript.scheme" -}}

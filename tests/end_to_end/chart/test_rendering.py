@@ -43,7 +43,8 @@ def _labels(each: dict[str, Any]) -> list[dict[str, str]]:
 
 def test_the_chart_makes_the_example(tmp_path: Path) -> None:
     """Both ways into a cluster are one: the same objects, the same settings, and an image of this version."""
-    ours, example = chart.by_kind(chart.render(tmp_path)), chart.by_kind(_EXAMPLE.read_text())
+    ours = chart.by_kind(chart.render(tmp_path, "--set", "rbac.clusterRole=view"))
+    example = chart.by_kind(_EXAMPLE.read_text())
     example.pop("Namespace")
     ours.pop("PodDisruptionBudget")
     assert {kind: bare(each) for kind, each in ours.items()} == {kind: bare(each) for kind, each in example.items()}
@@ -102,12 +103,31 @@ def test_a_server_that_impersonates_may_do_nothing_else(tmp_path: Path) -> None:
     assert binding["roleRef"]["name"] == role["metadata"]["name"] and text.count("kind: ClusterRoleBinding") == 1
     refused = chart.render(tmp_path, "--set", f"{who},config.impersonation.groups={{team-*}}", fails=True)
     assert "RBAC knows no patterns" in refused
-    assert "ClusterRole" not in chart.by_kind(chart.render(tmp_path))
+
+
+def grants(text: str) -> set[tuple[str, str]]:
+    """What the chart's own ClusterRole permits: verbs on resources."""
+    rules = chart.by_kind(text)["ClusterRole"]["rules"]
+    return {(verb, resource) for rule in rules for verb in rule["verbs"] for resource in rule["resources"]}
+
+
+def test_the_role_is_that_of_the_toolsets_and_the_mode(tmp_path: Path) -> None:
+    """Scripts of a reading server get no right to change, and none to Secrets unless a person gives it."""
+    reading = grants(chart.render(tmp_path))
+    assert {"delete", "patch", "update"}.isdisjoint(verb for verb, _ in reading) and ("get", "secrets") not in reading
+    planning = grants(chart.render(tmp_path, "--set", "config.writes=plan,rbac.secrets=true"))
+    assert planning > reading and {("patch", "deployments"), ("list", "secrets")} <= planning
+    assert grants(chart.render(tmp_path, "--set", "config.read_only=false")) < planning
+    assert grants(chart.render(tmp_path, "--set", "config.read_only=true,config.writes=plan")) == reading
+    assert grants(chart.render(tmp_path, "--set", "config.toolsets={cluster}")) == {("list", "nodes"), ("list", "pods")}
+    custom = chart.by_kind(chart.render(tmp_path, "--set", "config.writes=direct,rbac.customGroups={argoproj.io}"))
+    found = [rule["verbs"] for rule in custom["ClusterRole"]["rules"] if rule["apiGroups"] == ["argoproj.io"]]
+    assert found == [["get", "list", "watch"], ["create", "delete", "patch", "update"]]
 
 
 def test_a_person_may_choose(tmp_path: Path, scratch: ControlPlane, namespace: str) -> None:
     """Another account, no role, no tokens, and an image by digest."""
-    values = "secret=,config.auth=null,rbac.clusterRole=,serviceAccount.create=false,serviceAccount.name=default"
+    values = "secret=,config.auth=null,rbac.create=false,serviceAccount.create=false,serviceAccount.name=default"
     flags = ("--namespace", namespace, "--set", f"{values},image.digest={_DIGEST},image.pullSecrets[0]=registry")
     text = chart.render(tmp_path, *flags)
     check_accepted(scratch, text)

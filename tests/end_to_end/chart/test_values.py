@@ -16,7 +16,7 @@ import yaml
 from kubescript import config
 from tests.kit import chart
 
-_FREE: Final = frozenset({"config", "networkPolicy.clients", "resources"})
+_FREE: Final = frozenset({"config", "metrics.clients", "networkPolicy.clients", "resources"})
 """Values that a reader fills with keys of other documents: each is one value."""
 _DIGEST: Final = f"sha256:{'a' * 64}"
 _INGRESS: Final = {"ingress.enabled": True, "config.http": {"url": "https://kubescript.example.com/mcp"}}
@@ -37,13 +37,20 @@ _CHANGES: Final[dict[str, tuple[Any, dict[str, Any]]]] = {
     "serviceAccount.create": (False, {}),
     "serviceAccount.name": ("other", {}),
     "serviceAccount.annotations": ({"example.com/role": "reader"}, {}),
-    "rbac.clusterRole": ("", {}),
+    "rbac.create": (False, {}),
+    "rbac.clusterRole": ("view", {}),
+    "rbac.secrets": (True, {}),
+    "rbac.customGroups": (["argoproj.io"], {}),
     "resources": ({"limits": {"memory": "4Gi"}}, {}),
     "podDisruptionBudget.maxUnavailable": (2, {}),
     "autoscaling.enabled": (True, {}),
     "autoscaling.minReplicas": (3, {"autoscaling.enabled": True}),
     "autoscaling.maxReplicas": (9, {"autoscaling.enabled": True}),
     "autoscaling.queueDepth": (9, {"autoscaling.enabled": True}),
+    "metrics.enabled": (True, {}),
+    "metrics.clients": ({"team": "observers"}, {"metrics.enabled": True}),
+    "metrics.serviceMonitor": (True, {"metrics.enabled": True}),
+    "metrics.labels": ({"release": "prometheus"}, {"metrics.enabled": True, "metrics.serviceMonitor": True}),
     "networkPolicy.enabled": (False, {}),
     "networkPolicy.clients": ({"team": "agents"}, {}),
     "networkPolicy.ports": ([6443], {}),
@@ -150,6 +157,9 @@ _REFUSED = {
     "networkPolicy.clients=null": "missing property 'clients'",
     "networkPolicy.clients.kubescript-clients=null": "minProperties: got 0, want 1",
     "config.port=80": "false schema",
+    "config.http.metrics_port=80": "false schema",
+    "metrics.serviceMonitor=true": "needs metrics.enabled",
+    "rbac.customGroups={*}": "does not match pattern",
     "ingress.enabled=true": "needs config.http.url",
     "httpRoute.parentRefs[0].name=a,replicas=2": "need config.http.stateless",
 }

@@ -343,10 +343,11 @@ def test_no_script_talks_its_way_to_another_context(name: str, honest: Fleet) ->
 def test_the_list_alone_stops_an_attack(name: str, fleet: Fleet, monkeypatch: pytest.MonkeyPatch) -> None:
     """Were an unknown name taken for the default one, the tests above would see it."""
     doors = fleet.application.operator.contexts._clusters
+    first = fleet.application.operator.contexts.default
 
     class Lenient(dict[str, Any]):
         def get(self, key: str, default: Any = None) -> Any:
-            return super().get(key, fleet.application.operator.contexts.default)
+            return super().get(key, first)
 
     monkeypatch.setattr(fleet.application.operator.contexts, "_clusters", Lenient(doors))
     answer = fleet.ask(call(NOT_LISTED[name]))

@@ -259,7 +259,9 @@ def test_a_user_of_another_issuer_with_the_authors_name_is_not_the_author(server
         assert seat.planning.approvals.list_unreported("", stranger.person) == []
     planned = server.approvals.get(of_alice.plan).plan
     settings = server.application.settings
-    assert rights.may_decide(settings, ALICE, planned) and not rights.may_see(settings, stranger, planned)
+    assert rights.may_decide(settings, server.application.fleet, ALICE, planned) and not rights.may_see(
+        settings, stranger, planned
+    )
     assert of_alice.apply().state == "applied" and not case.is_made
 
 

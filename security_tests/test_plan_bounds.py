@@ -17,6 +17,7 @@ from kubescript.auth import user
 from kubescript.changes import plan, planner, requests
 from kubescript.changes.page import rights
 from kubescript.changes.rules import write_settings, writes
+from kubescript.fleet import fleet
 from kubescript.request import request
 from kubescript.runbooks import folder, lock_file
 from kubescript.wire import exchanges
@@ -192,7 +193,7 @@ APPROVERS: Final = {
 
 def may_decide(settings: config.Settings, name: str, planned: plan.Plan) -> bool:
     """Whether a person may decide on a plan."""
-    return rights.may_decide(settings, user.User(name), planned)
+    return rights.may_decide(settings, fleet.Fleet(None, 1), user.User(name), planned)
 
 
 @pytest.mark.usefixtures("owners")

@@ -22,6 +22,7 @@ from kubescript.changes import authors, recovery
 from kubescript.changes.page import rights
 from kubescript.changes.rules import write_settings
 from kubescript.commands import processes
+from kubescript.fleet import sources
 from kubescript.request import request
 from kubescript.telemetry import evaluation
 from kubescript.toolsets import builtin
@@ -42,6 +43,8 @@ _CPU_MARGIN_S: Final = 5
 """Processor seconds beyond the longest deadline; the kernel's limit matters only if the host fails."""
 _READYZ: Final = request.Request("GET", "/readyz", (), "get", is_resource=False)
 _READY_S: Final = 2.0
+_FIRST_SET_S: Final = 5.0
+"""Seconds for which a start waits for the first clusters of a fleet; later ones come while it serves."""
 
 
 class Application:
@@ -72,6 +75,9 @@ class Application:
             strict=settings.strict,
         )
         sandbox = settings.sandbox
+        self.fleet = sources.open_fleet(settings)
+        """The clusters that are found."""
+        self.fleet.start()
         self._lock = threading.Lock()
         self._plans = settings.plans
         self._keeper: recovery.Keeper | None = None
@@ -79,12 +85,13 @@ class Application:
             redaction=self.redaction,
             audit=self.audit,
             executor=self.executor,
+            fleet=self.fleet,
             places=concurrency.Places(sandbox.max_scripts, sandbox.max_queue, shared=settings.knows_callers),
             processes=processes.Processes(settings),
             keeper=self._open_keeper,
             authors=self._open_author,
             exchange=self._open_exchange,
-            approvers=lambda person, planned: rights.may_still_decide(self.settings, person, planned),
+            approvers=lambda person, planned: rights.may_still_decide(self.settings, self.fleet, person, planned),
             warm_up=self._warm_up,
             flags=flags,
         )
@@ -143,6 +150,9 @@ class Application:
         """Returns `ok`, or why the default cluster does not answer. A saved cluster is always ready."""
         from kubescript.cluster import live
 
+        # A fleet serves its other clusters while one is down, and its first one is often added later.
+        if self.fleet.is_on:
+            return "ok" if self.fleet.wait(0) else "fleet.source has not answered yet"
         cluster = self.operator.contexts.default.cluster
         if not isinstance(cluster, live.Live) or not self.settings.needs_cluster:
             return "ok"
@@ -333,6 +343,7 @@ class Application:
             self._keeper.close()
         self.executor.close()
         self._shared.processes.close()
+        self.fleet.close()
         self.operator.close()
         if self.audit is not None:
             self.audit.close()
@@ -355,6 +366,8 @@ def opened(
     try:
         if settings.strict:
             application.executor.probe()
+        if settings.fleet.is_on:
+            application.fleet.wait(_FIRST_SET_S)
         yield application
     finally:
         application.close()
@@ -370,7 +383,7 @@ def _make_tenant(
     pinned = _pin_context(settings, operator)
     author = authors.identify(caller, operator.settings) if caller is not None else None
     # Attack: a caller who may use one of several clusters has its administrator read a token for all of them.
-    is_only = len(operator.settings.contexts) <= 1 and operator.settings.fleet.source is None
+    is_only = not operator.settings.is_several
     return tenant.Tenant(pinned, shared, caller, route, author, is_only=is_only)
 
 
@@ -379,6 +392,8 @@ def _pin_context(settings: config.Settings, operator: tenant.Tenant) -> config.S
     since: the moment at which a caller arrives must not decide which cluster it reaches."""
     from kubescript.cluster import live
 
+    if settings.is_several:
+        return settings
     cluster = operator.contexts.default.cluster
     if settings.context_names or not isinstance(cluster, live.Live):
         return settings

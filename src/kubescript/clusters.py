@@ -3,63 +3,105 @@
 from __future__ import annotations
 
 import contextlib
-import functools
 import json
-import os
-from pathlib import Path
+from dataclasses import replace
 from typing import Final
 
-from kubescript import config, errors, redaction
-from kubescript.broker import broker
+from kubescript import config, contexts, errors, redaction
+from kubescript.broker import broker, rate
 from kubescript.changes import writer
 from kubescript.changes.rules import write_settings
 from kubescript.cluster import acting
 from kubescript.cluster import base as cluster_base
+from kubescript.fleet import directory
 from kubescript.policy import kind_resolver, permissions
 from kubescript.policy import rule_checks as policy_rules
 
-__all__ = ["accesses", "check_rules", "one"]
+__all__ = ["check_rules", "of_urls", "one", "open_all"]
 
+_MAX_RATES: Final = 10_000
+"""How many clusters' counts of writes are kept for one caller."""
 _DISCOVERY_S: Final = 10.0
 """Seconds for discovering which of a cluster's resources the rules name."""
 
 
-def accesses(
-    settings: config.Settings, masking: redaction.Engine, caller: acting.Acting | None = None
-) -> dict[str, writer.WritableAccess]:
-    """Returns a cluster and its broker for each of `contexts`, the default one first; "" names the only one. Requests
-    are sent on behalf of `caller`; None: as the server itself. Raises ConfigError."""
-    made: dict[str, writer.WritableAccess] = {}
-    with contextlib.ExitStack() as opened:
-        for name in settings.context_names or ("",):
-            access = _access(settings, name, masking, caller)
-            made[name] = access
-            opened.callback(access.cluster.close)
+def open_all(
+    settings: config.Settings,
+    masking: redaction.Engine,
+    known: directory.Directory,
+    caller: acting.Acting | None = None,
+    *,
+    checked: bool = True,
+) -> contexts.Opened[writer.WritableAccess]:
+    """Returns the clusters that a caller may name, each with its broker, opened when it is first asked for. Requests
+    are sent on behalf of `caller`; None: as the server itself.
+
+    If `checked`, those of the settings are opened now; raises ConfigError for what cannot be used."""
+    rates: dict[tuple[str, int], rate.Rate] = {}
+
+    def open_access(entry: directory.Entry) -> writer.WritableAccess:
+        name, found = entry.name, entry.member
+        own = known.settings_of(entry)
+        # Attack: a script has its count of writes forgotten by calling so many clusters that this one is closed.
+        per_minute = own.write_policy.per_minute
+        counted = rates.setdefault((name, per_minute), rate.Rate(per_minute))
+        if len(rates) > _MAX_RATES:
+            del rates[next(iter(rates))]
+        content = found.kubeconfig if found is not None else None
+        several = settings.is_several
+        access = _access(own, name, masking, caller, several=several, content=content, counted=counted)
+        if found is None:
+            return access
+        return replace(access, settings=own, release=lambda: _release(access.cluster))
+
+    for own in settings.clusters if checked else ():  # the tables for found clusters, too
+        permissions.read(own)
+        write_settings.read(own.write_policy, own.mode, own.approval)
+    opened = contexts.Opened(known, open_access)
+    listed = settings.context_names if known.is_open else known.list_names()
+    with contextlib.ExitStack() as closing:
+        closing.callback(opened.close)
+        for name in listed if checked else ():
+            opened.get(name)
         # All clusters are made, so none is closed here.
-        opened.pop_all()
-    return made
+        closing.pop_all()
+    return opened
+
+
+def _release(cluster: cluster_base.Cluster) -> None:
+    from kubescript.cluster import live
+
+    assert isinstance(cluster, live.Live)  # found clusters are
+    cluster.release()
 
 
 def _access(
-    settings: config.Settings, name: str, masking: redaction.Engine, caller: acting.Acting | None
+    settings: config.Settings,
+    name: str,
+    masking: redaction.Engine,
+    caller: acting.Acting | None,
+    *,
+    several: bool = False,
+    content: bytes | None = None,
+    counted: rate.Rate | None = None,
 ) -> writer.WritableAccess:
-    own = settings.of_context(name) if name else settings
-    several = len(settings.contexts) > 1
+    """Returns the cluster of these settings, or of a kubeconfig's `content`, with its broker; `counted` counts the
+    writes. Raises ConfigError."""
     if caller is not None:
-        caller = caller.at(name, own.audience or "")
-    rules = permissions.read(own)  # first: a rule that can never match is found without a cluster
+        caller = caller.at(name, settings.audience or "")
+    rules = permissions.read(settings)  # first: a rule that can never match is found without a cluster
     # With several clusters, one that is down must not use up the time of a script that calls all of them.
-    patience_s = own.limits.patience_ms / 1000 if several else None
-    is_checked = own.needs_cluster and not own.kubeconfig_later
+    patience_s = settings.limits.patience_ms / 1000 if several else None
+    is_checked = settings.needs_cluster and not settings.kubeconfig_later and content is None
     try:
-        cluster = _cluster(own, checked=is_checked, patience_s=patience_s, caller=caller)
+        cluster = _cluster(settings, checked=is_checked, patience_s=patience_s, caller=caller, content=content)
     except errors.ClusterError as error:
         prefix = f"context {name}: " if name else ""
         raise errors.ConfigError(f"{prefix}{error.message}", remedy=error.remedy) from None
     resolve = kind_resolver.KindResolver(cluster)
     where = name if several else ""
-    write_rules = write_settings.read(own.write_policy, own.mode, own.approval)
-    own_writer = writer.Writer(cluster, masking.changes, write_rules, masking.text, where)
+    write_rules = write_settings.read(settings.write_policy, settings.mode, settings.approval)
+    own_writer = writer.Writer(cluster, masking.changes, write_rules, masking.text, where, rate_of_writes=counted)
     cluster_broker = broker.Broker(
         cluster,
         rules,
@@ -84,19 +126,17 @@ def of_urls(settings: config.Settings, masking: redaction.Engine) -> dict[str, w
     ConfigError."""
     named = settings.openshift
     ca = str(named.ca_cert.absolute()) if named.ca_cert is not None else ""
-    changed: dict[str, object] = {"contexts": {}, "context": None, "snapshot": None}
+    changed: dict[str, object] = {"contexts": {}, "fleet": config.Fleet(), "snapshot": None}
     made = {}
     for url in named.urls:
-        kubeconfig = _kubeconfig(url, ca, insecure=named.insecure)
-        own = settings.model_copy(update={**changed, "kubeconfig": kubeconfig})
-        made[url] = _access(own, "", masking, acting.Bearer(is_only=True))
+        content = _kubeconfig(url, ca, insecure=named.insecure)
+        own = settings.model_copy(update={**changed, "context": url})
+        made[url] = _access(own, "", masking, acting.Bearer(is_only=True), content=content)
     return made
 
 
-@functools.cache
-def _kubeconfig(url: str, ca: str, *, insecure: bool) -> Path:
-    """Returns a kubeconfig with one API server and no user. It exists only in memory, as long as this process is
-    running."""
+def _kubeconfig(url: str, ca: str, *, insecure: bool) -> bytes:
+    """Returns a kubeconfig with one API server and no user."""
     cluster: dict[str, object] = {"server": url, "insecure-skip-tls-verify": insecure}
     if ca:
         cluster["certificate-authority"] = ca
@@ -107,25 +147,23 @@ def _kubeconfig(url: str, ca: str, *, insecure: bool) -> Path:
         "contexts": [{"name": url, "context": {"cluster": "named", "user": ""}}],
         "current-context": url,
     }
-    descriptor = os.memfd_create("kubeconfig")
-    os.write(descriptor, json.dumps(written).encode())
-    return Path(f"/proc/self/fd/{descriptor}")
+    return json.dumps(written).encode()
 
 
-def one(settings: config.Settings) -> cluster_base.Cluster:
-    """Returns one cluster without a policy, for the command line's own questions. Raises ClusterError when its
-    configuration cannot be used."""
-    return _cluster(settings, checked=True)
+def one(settings: config.Settings, content: bytes | None = None) -> cluster_base.Cluster:
+    """Returns one cluster without a policy, for the command line's own questions; `content` is a found one's
+    kubeconfig. Raises ClusterError when its configuration cannot be used."""
+    return _cluster(settings, checked=True, content=content)
 
 
-def check_rules(settings: config.Settings, name: str) -> list[policy_rules.Finding]:
+def check_rules(settings: config.Settings, name: str, content: bytes | None = None) -> list[policy_rules.Finding]:
     """Returns the findings about the rules for one cluster. Calls the cluster only if there are rules that are not
     built in."""
     rules = [rule for rule in permissions.read(settings).rules if not rule.built_in]
     if not rules:
         return []
     try:
-        cluster = _cluster(settings, checked=False)
+        cluster = _cluster(settings, checked=False, content=content)
     except errors.ClusterError:  # `doctor` reports the cluster's problem separately
         return []
     with contextlib.closing(cluster):
@@ -134,17 +172,22 @@ def check_rules(settings: config.Settings, name: str) -> list[policy_rules.Findi
 
 
 def _cluster(
-    settings: config.Settings, *, checked: bool, patience_s: float | None = None, caller: acting.Acting | None = None
+    settings: config.Settings,
+    *,
+    checked: bool,
+    patience_s: float | None = None,
+    caller: acting.Acting | None = None,
+    content: bytes | None = None,
 ) -> cluster_base.Cluster:
-    """Returns the cluster of these settings, not yet connected. Raises ClusterError if `checked` and its kubeconfig or
-    context cannot be used."""
+    """Returns the cluster of these settings, or of a kubeconfig's `content`, not yet connected. Raises ClusterError if
+    `checked` and its kubeconfig or context cannot be used."""
     if settings.snapshot is not None:
         from kubescript.snapshot import snapshot
 
         return snapshot.Snapshot(settings.snapshot)
     from kubescript.cluster import live
 
-    cluster = live.Live(settings.kubeconfig, settings.context, patience_s, caller)
+    cluster = live.Live(content or settings.kubeconfig, settings.context, patience_s, caller)
     if checked:
         cluster.choose()
     return cluster

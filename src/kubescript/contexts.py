@@ -1,24 +1,31 @@
-"""Finds the cluster of a call in the operator's list of contexts, each with its own connection, broker and policy.
+"""Finds the cluster of a call among those that the caller may name, each with its own connection, broker and policy.
 
-The `context` of a call comes from a hostile worker. It is only compared, whole and exactly, with the names on the list.
-Any other name is refused here, before any cluster is called. No state is kept between calls, so calls of one script may
-name different contexts at the same time.
+The `context` of a call comes from a hostile worker. It is only compared, whole and exactly, with the names that the
+caller may use at this moment. Any other name is refused here, before any cluster is called. No state is kept between
+calls, so calls of one script may name different contexts at the same time.
 """
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Mapping
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Generic, TypeVar
 
-from kubescript import errors
+import msgspec
+
+from kubescript import config, errors, types
 from kubescript.broker import broker, operation
 from kubescript.cluster import base
+from kubescript.fleet import directory
 from kubescript.policy import rule_checks
 from kubescript.wire import exchanges
+from kubescript_sandbox.wire import protocol
 
-__all__ = ["ClusterAccess", "Contexts"]
+__all__ = ["ClusterAccess", "Contexts", "Opened"]
 
 _UNKNOWN: Final = "policy.unknown_context"
 # The largest part of the script's remaining time that one call may take with several clusters: a slow cluster leaves
@@ -28,6 +35,10 @@ _SHOWN: Final = 40
 """How many characters of an unknown name a refusal quotes."""
 _LISTED: Final = 2
 """How many known names a refusal lists."""
+_MAX_OPEN: Final = 256
+"""How many clusters are kept open for one caller; each keeps its certificates and discovery, about 100 KiB."""
+_IDLE_S: Final = 300.0
+"""Seconds after its last call that a found cluster is kept open."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,21 +49,119 @@ class ClusterAccess:
     broker: broker.Broker
     denials: rule_checks.Denials | None = None
     """Checks the cluster's rules after its first answer."""
+    settings: config.Settings | None = None
+    """The settings of a found cluster; None: those of its context."""
+    release: Callable[[], object] = bool
+    """Closes what no call uses; calls that are under way end as they would."""
+
+    def close(self) -> None:
+        """Aborts every call, and closes the connections."""
+        self.cluster.close()
+        if self.denials is not None:
+            self.denials.close()
+
+
+_Access = TypeVar("_Access", bound=ClusterAccess)
+
+
+@dataclass(slots=True)
+class _Held(Generic[_Access]):
+    """An open cluster."""
+
+    entry: directory.Entry
+    access: _Access
+    used: float
+
+
+class Opened(Mapping[str, _Access]):
+    """The clusters that a caller may name now, the default one first; each is opened when it is first asked for."""
+
+    def __init__(self, known: directory.Directory, open_access: Callable[[directory.Entry], _Access]) -> None:
+        """`open_access` makes the access without calling the cluster."""
+        self._known = known
+        self._open = open_access
+        self._lock = threading.Lock()
+        self._held: OrderedDict[str, _Held[_Access]] = OrderedDict()
+        """The open clusters, the one used last at the end."""
+
+    def __getitem__(self, name: str) -> _Access:
+        entry = self._known.find(name)
+        if entry is None:
+            raise KeyError(name)
+        with self._lock:
+            held = self._held.get(name)
+            if held is None or not held.entry.is_as(entry):
+                self._drop(name)
+                self._drop_idle()
+                held = _Held(entry, self._open(entry), 0.0)
+                self._held[name] = held
+            held.used = time.monotonic()
+            self._held.move_to_end(name)
+            return held.access
+
+    def __contains__(self, name: object) -> bool:
+        return isinstance(name, str) and self._known.find(name) is not None
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._known.list_names())
+
+    def __len__(self) -> int:
+        return len(self._known.list_names())
+
+    def close(self) -> None:
+        """Closes all open clusters, even if closing one fails."""
+        with self._lock:
+            held = list(self._held.values())
+            self._held.clear()
+        _close_all([each.access for each in held])
+
+    def _drop_idle(self) -> None:
+        """Closes found clusters that have been idle for long, that are gone, or that are too many."""
+        bound = time.monotonic() - _IDLE_S
+        for name, held in list(self._held.items()):
+            # What the settings list stays: a saved cluster may have been unpacked for it.
+            is_found = held.entry.member is not None
+            if is_found and (held.used < bound or len(self._held) >= _MAX_OPEN or self._known.find(name) is None):
+                self._drop(name)
+
+    def _drop(self, name: str) -> None:
+        """Forgets a cluster that the next call opens anew."""
+        held = self._held.pop(name, None)
+        if held is not None:
+            held.access.release()
 
 
 class Contexts:
-    """The clusters of one server by name, the default one first. The name may be empty when the server has only one
+    """The clusters of one caller by name, the default one first. The name may be empty when the server has only one
     cluster."""
 
-    def __init__(self, clusters: Mapping[str, ClusterAccess]) -> None:
-        self._clusters = dict(clusters)
-        names = list(self._clusters)
-        self.default = self._clusters[names[0]]
-        self._share = _SHARE if len(names) > 1 else 1.0
+    def __init__(self, clusters: Mapping[str, ClusterAccess], known: directory.Directory | None = None) -> None:
+        """`known` has the labels of the clusters; None: they have none, and none comes or goes."""
+        self._clusters = clusters
+        self._known = known
+
+    @property
+    def default(self) -> ClusterAccess:
+        """The access to the default cluster. Raises ClusterError if no cluster has been found yet."""
+        for name in self._clusters:
+            access = self._clusters.get(name)
+            if access is not None:  # else it went meanwhile
+                return access
+        raise errors.ClusterError(
+            "no cluster has been found yet that this script may use",
+            code="cluster.config",
+            remedy="`kubescript doctor` lists the clusters that [fleet] finds",
+        )
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names that scripts may use."""
+        """The names that scripts are told: the default one, and where clusters come and go, that there are more."""
+        if self._known is not None and self._known.is_open:
+            return next(iter(self._clusters), ""), exchanges.MORE
+        return self.list_names()
+
+    def list_names(self) -> tuple[str, ...]:
+        """Returns all names that scripts may use now, the default one first."""
         # A broken kubeconfig is an error of the first call, not of every script.
         if "" not in self._clusters:
             return tuple(self._clusters)
@@ -72,10 +181,13 @@ class Contexts:
     @property
     def is_named_by_data(self) -> bool:
         """Whether names and namespace come from a saved cluster's text instead of the operator."""
-        return self.default.cluster.is_named_by_data
+        try:
+            return self.default.cluster.is_named_by_data
+        except errors.ClusterError:
+            return False
 
     def cluster(self, name: str) -> base.Cluster:
-        """Returns one of `names`. Raises KeyError."""
+        """Returns the cluster of a name. Raises KeyError."""
         access = self._find(name)
         if access is None:
             raise KeyError(name)
@@ -83,10 +195,14 @@ class Contexts:
 
     def handle(self, call: exchanges.Call, operation: operation.Operation, timeout_s: float) -> broker.Answer:
         """Answers one call; see `Broker.handle`."""
-        access = self._find(call.context) if call.context else self.default
+        if call.path == exchanges.CONTEXTS:
+            return self._answer_list(call, operation)
+        try:
+            access = self._find(call.context) if call.context else self.default
+        except errors.KubescriptError as error:
+            return broker.refuse(call, operation, error), None
         if access is None:
-            error = self._refuse_name(call.context)
-            return self.default.broker.refuse(call, operation, error), None
+            return broker.refuse(call, operation, self._refuse_name(call.context)), None
         reply, response = access.broker.handle(call, operation, timeout_s * self._share)
         # A cluster that has answered can say what the rules name; a denial by a mistaken rule shows that it has
         # answered.
@@ -98,29 +214,47 @@ class Contexts:
 
     def check_rules(self) -> None:
         """Warns of rules for the default cluster that match nothing, for callers that do not use `handle`."""
-        if self.default.denials is not None:
-            self.default.denials.check()
+        denials = self.default.denials
+        if denials is not None:
+            denials.check()
 
-    def close(self) -> None:
-        """Closes the connections to all clusters, even if closing one fails."""
-        with contextlib.ExitStack() as closing:
-            for access in self._clusters.values():
-                closing.callback(access.cluster.close)
-                if access.denials is not None:
-                    closing.callback(access.denials.close)
+    @property
+    def _share(self) -> float:
+        is_open = self._known is not None and self._known.is_open
+        return _SHARE if is_open or len(self._clusters) > 1 else 1.0
+
+    def _answer_list(self, call: exchanges.Call, operation: operation.Operation) -> broker.Answer:
+        """Answers a script that asks which clusters it may name."""
+        operation.summary.count_call()
+        query = dict(call.query)
+        selector, group = query.get("labelSelector", ""), query.get("group", "")
+        try:
+            names = self._known.select(selector, group) if self._known is not None else []
+        except errors.RequestError as error:
+            return exchanges.Reply(0, fault=protocol.ScriptFault(error.code, error.message)), None
+        body = msgspec.json.encode(names)
+        response = types.Response(200, "OK", "application/json", iter([body]), lambda: None)
+        return exchanges.Reply(200, "OK", "application/json"), response
 
     def _find(self, name: str) -> ClusterAccess | None:
         """Returns the access to the cluster of this name; None for an unknown one."""
         access = self._clusters.get(name)
         # The server's only cluster may also be called by its own name.
-        if access is None and name == self.names[0]:
+        if access is None and "" in self._clusters and name == self.names[0]:
             return self.default
         return access
 
     def _refuse_name(self, name: str) -> errors.PolicyDenied:
         """Returns the error for an unknown name."""
-        names = self.names
+        names = self.list_names()
         known = ", ".join(names[:_LISTED])
         if len(names) > _LISTED:
             known += ", …"
         return errors.PolicyDenied(f"no context {name[:_SHOWN]!r}; k8s.contexts() gives {known}", code=_UNKNOWN)
+
+
+def _close_all(accesses: list[_Access]) -> None:
+    """Closes each, even if closing another one fails."""
+    with contextlib.ExitStack() as closing:
+        for access in accesses:
+            closing.callback(access.close)

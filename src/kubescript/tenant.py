@@ -21,6 +21,7 @@ from kubescript.broker import operation
 from kubescript.changes import rollouts, writer
 from kubescript.cluster import acting
 from kubescript.commands import processes
+from kubescript.fleet import directory, fleet
 from kubescript.runbooks import folder
 from kubescript.telemetry import evaluation
 from kubescript.wire import inspection
@@ -52,6 +53,8 @@ class Shared:
     redaction: redaction.Engine
     audit: recorder.Recorder | None
     executor: executor.Executor
+    fleet: fleet.Fleet
+    """The clusters that are found."""
     places: concurrency.Places
     processes: processes.Processes
     """The processes of command lines."""
@@ -98,10 +101,13 @@ class Tenant:
             user = inspection.UserInfo(caller.name, caller.groups)
             engine = engine.of(caller.key, user)
         self._engine = engine
+        known = directory.Directory(settings, shared.fleet)
+        # Whatever is listed must be usable when the server starts; a caller's many clusters are opened by demand.
+        is_checked = caller is None or not settings.is_several
         act = act_for(settings, caller, shared.exchange, is_only=is_only)
-        accesses = cluster_parts.accesses(settings, engine, act)
-        self.contexts = contexts.Contexts(accesses)
-        self.planning = self._planning(accesses)
+        self._accesses = cluster_parts.open_all(settings, engine, known, act, checked=is_checked)
+        self.contexts = contexts.Contexts(self._accesses, known)
+        self.planning = self._planning(self._accesses)
         """The planning; None where no cluster takes plans."""
         self.evaluator = self._evaluator(shared.executor, self.contexts, shared.places)
 
@@ -236,7 +242,8 @@ class Tenant:
         from kubescript.changes import planner
         from kubescript.runbooks import preapproval
 
-        context = next(iter(self.settings.context_names), "")
+        # The name of a cluster whose plans do not name it.
+        context = "" if self.settings.is_several else next(iter(self.settings.context_names), "")
         if self._caller is not None:
             return preapproval.PreApproval(approved, self._caller, context)
         # Over stdio the client has started the server; elsewhere an unknown caller has no name.
@@ -266,7 +273,7 @@ class Tenant:
     def close(self) -> None:
         """Closes the connections to all clusters. A plan that is being applied is left to the next server."""
         with contextlib.ExitStack() as closing:
-            closing.callback(self.contexts.close)
+            closing.callback(self._accesses.close)
             # The API servers are made with the toolset `openshift`, if it has URLs.
             if "_api_servers" in vars(self):
                 closing.callback(self._api_servers.close)

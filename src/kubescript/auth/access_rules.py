@@ -9,6 +9,7 @@ from typing import Final
 
 from kubescript import config, errors
 from kubescript.auth import user
+from kubescript.kube import selectors
 from kubescript.output import sanitizing
 
 __all__ = ["describe", "is_for", "matches", "narrow", "reduce", "scopes"]
@@ -33,8 +34,10 @@ def narrow(settings: config.Settings, caller: user.User) -> config.Settings:
     if rule.toolsets is not None:
         kept = [name for name in settings.toolsets if name in rule.toolsets]
         updates["toolsets"] = tuple(kept)
-    updates |= _contexts(settings, rule.contexts, caller)
+    updates |= _contexts(settings, rule, caller)
     chosen = settings.model_copy(update=updates).limit_namespaces(rule.namespaces)
+    if settings.fleet.is_on:
+        chosen = chosen.with_reach(config.Reach(rule.contexts, rule.context_selector, frozenset(settings.contexts)))
     if rule.writes is None:
         return chosen
     return _lower(chosen, rule.writes)
@@ -85,16 +88,26 @@ def _shorten(names: Sequence[str]) -> str:
     return sanitizing.printable(text[:_MAX_SHOWN])
 
 
-def _contexts(settings: config.Settings, names: Sequence[str] | None, caller: user.User) -> dict[str, object]:
-    """Returns the settings of the remaining clusters. Raises AuthError when there are none."""
-    if names is None:
+def _contexts(settings: config.Settings, rule: config.Access, caller: user.User) -> dict[str, object]:
+    """Returns the settings of the remaining listed clusters. Raises AuthError when there are none, and none can be
+    found."""
+    if rule.contexts is None and rule.context_selector is None:
         return {}
-    kept = {name: own for name, own in settings.contexts.items() if name in names}
+    selects = selectors.on_labels(rule.context_selector or "")
+    kept = {
+        name: own
+        for name, own in settings.contexts.items()
+        if (rule.contexts is None or name in rule.contexts) and selects(own.labels)
+    }
+    # Found clusters come and go, so only a call can say that there is none.
+    if settings.fleet.is_on:
+        return {"contexts": kept}
     # Without any `contexts`, the settings would mean one cluster: the server's own.
     if not kept:
         remedy = "its operator can correct it" if settings.contexts else "its operator has to set `contexts`"
+        names = _shorten(rule.contexts or (f"context_selector {rule.context_selector}",))
         raise errors.AuthError(
-            f"the [[access]] table for {caller.label} names no context of this server ({_shorten(names)}); {remedy}",
+            f"the [[access]] table for {caller.label} names no context of this server ({names}); {remedy}",
             code="auth.access",
         )
     default = settings.context
@@ -107,8 +120,7 @@ def _lower(settings: config.Settings, most: config.Mode) -> config.Settings:
     """Returns the settings with no cluster's mode above `most`, and with an `openstack` that writes only if it is
     `direct`."""
     mode = config.lower(settings.mode, most)
-    updates = settings.lower_commands(most)
-    updates["contexts"] = settings.lower_contexts(most)
+    updates = settings.lower_commands(most) | settings.lower_clusters(most)
     updates["writes"] = mode
     # `read_only` is evaluated together with `writes`, so it must match the mode.
     updates["read_only"] = mode == "off"

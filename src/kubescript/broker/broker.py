@@ -23,7 +23,7 @@ from kubescript.request import metadata, releases, request
 from kubescript.wire import exchanges
 from kubescript_sandbox.wire import protocol
 
-__all__ = ["Answer", "Broker", "Writer", "log_record"]
+__all__ = ["Answer", "Broker", "Writer", "log_record", "refuse"]
 
 log = logging.getLogger(__name__)
 
@@ -74,6 +74,17 @@ def log_record(record: records.Record) -> None:
     )
 
 
+def refuse(asked: exchanges.Call, operation: operation.Operation, error: errors.KubescriptError) -> exchanges.Reply:
+    """Answers a call for an unknown cluster. It is counted and recorded like any other, but not parsed."""
+    operation.summary.count_call()
+    made = call.Call(_begin_request(asked), operation, log_record, _mask_nothing)
+    try:
+        made.misdirect(error.code)
+    except errors.AuditError as worse:
+        return _refuse_unrecorded(operation, worse)
+    return _fault(error)
+
+
 class Broker:
     """One cluster behind one policy. It keeps no state between calls and is safe for use from many threads."""
 
@@ -120,18 +131,6 @@ class Broker:
         except errors.AuditError as error:  # a call that cannot be recorded is not made, or its answer is withheld
             made.close()
             return _refuse_unrecorded(operation, error), None
-
-    def refuse(
-        self, asked: exchanges.Call, operation: operation.Operation, error: errors.PolicyDenied
-    ) -> exchanges.Reply:
-        """Answers a call for an unknown cluster. It is counted and recorded like any other, but not parsed."""
-        operation.summary.count_call()
-        made = call.Call(_begin_request(asked), operation, self._log, self._mask)
-        try:
-            made.misdirect(error.code)
-        except errors.AuditError as worse:
-            return _refuse_unrecorded(operation, worse)
-        return _fault(error)
 
     def _answer_in_any_case(self, call: call.Call, asked: exchanges.Call, timeout_s: float) -> Answer:
         """Returns the answer. Unforeseen failures are recorded too, and their connections closed."""

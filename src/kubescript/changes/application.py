@@ -10,7 +10,7 @@ import os
 import socket
 import time
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -43,11 +43,11 @@ class Applier:
     def __init__(
         self,
         plans: store.Store,
-        targets: Mapping[str, Target],
+        targets: Callable[[str], Target | None],
         is_closing: Callable[[], bool] = bool,
         person: str | None = None,
     ) -> None:
-        """`targets` has the clusters by their names in plans; `is_closing` says whether the server is ending. With
+        """`targets` returns a cluster by its name in plans; `is_closing` says whether the server is ending. With
         `person`, only that person's plans are applied, since requests are sent as that person."""
         self._plans = plans
         self._targets = targets
@@ -115,7 +115,7 @@ class Applier:
 
     def _target(self, approved: plan.Plan) -> Target:
         """Returns the plan's cluster. Raises PlanError when this server does not serve it, or not for this author."""
-        target = self._targets.get(approved.context)
+        target = self._targets(approved.context)
         if target is None:
             raise errors.PlanError(f"this server takes no plans for cluster {approved.context!r}", code="plan.policy")
         # Attack: a user of another issuer has the author's name.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable
 from typing import Final
 
 import msgspec
@@ -29,9 +29,9 @@ _DELETE_OPTIONS: Final = '{"apiVersion":"v1","kind":"DeleteOptions","propagation
 class Draft:
     """One script's intended changes. Safe for use from the threads that answer its calls."""
 
-    def __init__(self, budgets: Mapping[str, int]) -> None:
-        """`budgets` has the maximum number of requests of a plan, by cluster."""
-        self._budgets = budgets
+    def __init__(self, budget: Callable[[str], int]) -> None:
+        """`budget` returns the maximum number of requests of a plan for a cluster. Raises PlanError."""
+        self._budget = budget
         self._lock = threading.Lock()
         self._steps: list[plan.Step] = []
         self._runs: list[RunbookPart | None] = []
@@ -141,8 +141,8 @@ class Draft:
                 f"one script changes one cluster, and this one already changes {self.context}; {_TWO}",
                 code="plan.overlap",
             )
-        if len(self._steps) >= self._budgets[context]:
-            most = self._budgets[context]
+        most = self._budget(context)
+        if len(self._steps) >= most:
             raise errors.PlanError(
                 f"a plan has at most {most} requests, so that a person can read it; change fewer objects",
                 code="plan.too_large",

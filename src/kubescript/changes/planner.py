@@ -7,7 +7,7 @@ import logging
 import os
 import pwd
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Protocol
 
@@ -80,14 +80,15 @@ class Planner:
     def __init__(
         self,
         plans: Callable[[], store.Store],
-        terms: Mapping[str, Terms],
+        terms: Callable[[str], Terms | None],
         *,
         expires_s: float,
         author: plan.Author,
         audit: Audit | None,
         flags: str,
     ) -> None:
-        """`terms` has the clusters by name; `author` is who the server knows: without session and client."""
+        """`terms` returns those of a cluster, None for one that takes no plans or is gone; `author` is who the server
+        knows: without session and client."""
         self._plans = plans
         self._terms = terms
         self._expires_s = expires_s
@@ -97,7 +98,7 @@ class Planner:
 
     def begin(self) -> draft.Draft:
         """Returns the draft for one script's writes."""
-        return draft.Draft({name: terms.budget for name, terms in self._terms.items()})
+        return draft.Draft(lambda context: self._find_terms(context).budget)
 
     def end(
         self,
@@ -136,7 +137,7 @@ class Planner:
         if not steps:
             return None
         drafted.check()
-        terms = self._terms[drafted.context]
+        terms = self._find_terms(drafted.context)
         now = time.time()
         return plan.Plan(
             id=plan.new_id(),
@@ -158,6 +159,13 @@ class Planner:
             approvals=terms.approvals(frozenset(step.reach for step in steps)),
             runbook=drafted.runbook or msgspec.UNSET,
         )
+
+    def _find_terms(self, context: str) -> Terms:
+        """Returns the terms of a cluster. Raises PlanError if it is out of reach by now."""
+        terms = self._terms(context)
+        if terms is None:
+            raise errors.PlanError(f"cluster {context!r} takes no plans any more", code="plan.policy")
+        return terms
 
     def keep(self, made: plan.Plan) -> None:
         """Keeps a plan until a person decides on it. Raises PlanError."""

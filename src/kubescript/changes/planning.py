@@ -66,16 +66,12 @@ class Planning:
         # Requests that are sent with the caller's identity have this author's rights, so no other author's plan is
         # applied.
         self._person = None if settings.acts_as == "server" else author.person
-        rules = _safety_rules(settings)
-        terms: dict[str, planner.Terms] = {}
-        self._targets: dict[str, application.Target] = {}
-        for name, own, access in _list_clusters(settings, accesses):
-            assessor = impact.Assessor(run, name, lambda steps: review.review(steps, rules))
-            terms[name] = _terms(own, access, assessor)
-            self._targets[name] = _target(access, terms[name])
+        self._accesses = accesses
+        self._run = run
+        self._rules = _safety_rules(settings)
         self.planner = planner.Planner(
             kept.store,
-            terms,
+            self._terms,
             expires_s=settings.plans.expires_s,
             author=author,
             audit=ledger,
@@ -192,7 +188,33 @@ class Planning:
 
     def _applier(self) -> application.Applier:
         kept = self._keeper
-        return application.Applier(kept.store(), self._targets, lambda: kept.is_closed, self._person)
+        return application.Applier(kept.store(), self._target, lambda: kept.is_closed, self._person)
+
+    def _find(self, context: str) -> tuple[config.Settings, writer.WritableAccess] | None:
+        """Returns settings and access of a cluster by its name in plans, which do not name the only one; None if it
+        takes no plans, or is gone."""
+        if bool(context) != self._settings.is_several:
+            return None
+        name = context or next(iter(self._accesses))
+        access = self._accesses.get(name)
+        if access is None:
+            return None
+        own = access.settings or (self._settings.of_context(name) if name else self._settings)
+        return (own, access) if own.mode == "plan" else None
+
+    def _terms(self, context: str) -> planner.Terms | None:
+        found = self._find(context)
+        if found is None:
+            return None
+        assessor = impact.Assessor(self._run, context, lambda steps: review.review(steps, self._rules))
+        return _terms(*found, assessor)
+
+    def _target(self, context: str) -> application.Target | None:
+        found, terms = self._find(context), self._terms(context)
+        if found is None or terms is None:
+            return None
+        _, access = found
+        return application.Target(access.writer, terms.policy, terms.identify, terms.assessor)
 
 
 @contextlib.contextmanager
@@ -209,20 +231,6 @@ def _author(settings: config.Settings, caller: plan.Identity | None) -> plan.Aut
     if caller is not None:
         return plan.Author(namesakes.label(settings, caller.caller), identity=caller)
     return plan.Author(planner.local_user() if settings.transport == "stdio" else "")
-
-
-def _list_clusters(
-    settings: config.Settings, accesses: Mapping[str, writer.WritableAccess]
-) -> Iterator[tuple[str, config.Settings, writer.WritableAccess]]:
-    """Yields the clusters that take plans: the name in plans, which do not name the only one, settings and access."""
-    for context, access in accesses.items():
-        own = settings.of_context(context) if context else settings
-        if own.mode == "plan":
-            yield context if len(accesses) > 1 else "", own, access
-
-
-def _target(access: writer.WritableAccess, terms: planner.Terms) -> application.Target:
-    return application.Target(access.writer, terms.policy, terms.identify, terms.assessor)
 
 
 def _terms(settings: config.Settings, access: writer.WritableAccess, assessor: impact.Assessor) -> planner.Terms:

@@ -53,16 +53,17 @@ class Writer:
         context: str,
         *,
         log: call.Log = broker.log_record,
+        rate_of_writes: rate.Rate | None = None,
     ) -> None:
         """`compare` returns what a write changes, `rules` decides whether it may change that; `context` names the
-        cluster if it is one of several."""
+        cluster if it is one of several; `rate_of_writes` counts the writes, where that outlives the writer."""
         self._cluster = cluster
         self._compare = compare
         self._rules = rules
         self._log = log
         self._mask = mask
         self._context = context
-        self._rate = rate.Rate(rules.per_minute)
+        self._rate = rate_of_writes or rate.Rate(rules.per_minute)
         self._reads = reads.Reads(cluster)
         self._dry_runs = attempt.DryRuns(cluster, compare)
 

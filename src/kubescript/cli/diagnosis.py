@@ -79,7 +79,7 @@ class Cluster:
     def as_text(self) -> str:
         """Returns a line about the cluster, and lines about its problems."""
         mark = "ok     " if self.healthy else "WRONG  "
-        line = f"{mark} {self.name}: {self.source}"
+        line = f"{mark} {sanitizing.printable(self.name)}: {self.source}"
         # Permissions of a cluster that does not exist are of no use.
         if not self.problem:
             line += f", {self._describe_rules()}"
@@ -134,6 +134,8 @@ class Report:
     runbooks: tuple[tuple[bool, str], ...] = ()
     """The findings about the folder of runbooks, each with whether it is as it should be; they do not make a server
     unhealthy."""
+    fleet: tuple[tuple[bool, str], ...] = ()
+    """The findings about where clusters are found, each with whether it is as it should be."""
     serving: tuple[findings.Finding, ...] = ()
     """The findings about the http transport and its callers."""
 
@@ -146,7 +148,7 @@ class Report:
             return False
         if any(finding.mark == "FAILED" for finding in self.serving):
             return False
-        if not all(context.healthy for context in self.contexts):
+        if not all(context.healthy for context in self.contexts) or not all(answers for answers, _ in self.fleet):
             return False
         return all(can_run for _, can_run, _ in self.commands)
 
@@ -180,6 +182,7 @@ class Report:
             "approval": self.approval,
             "namesakes": self.namesakes,
             "runbooks": [{"ok": is_good, "detail": detail} for is_good, detail in self.runbooks],
+            "fleet": [{"ok": is_good, "detail": detail} for is_good, detail in self.fleet],
             "serving": [finding._asdict() for finding in self.serving],
             "connect": self.connect if self.healthy else "",
             "commands": commands,
@@ -210,10 +213,13 @@ class Report:
         for is_good, detail in self.runbooks:
             mark = "ok     " if is_good else "WARNING"
             lines.append(f"{mark} {'runbooks':<13} {sanitizing.printable(detail)}")
+        for answers, detail in self.fleet:
+            mark = "ok     " if answers else "FAILED "
+            lines.append(f"{mark} {'fleet':<13} {sanitizing.printable(detail)}")
         missing = ", ".join(self.missing)
         lines.append(f"missing: {missing}" if missing else "every layer of the sandbox holds")
         lines += [context.as_text() for context in self.contexts]
-        if not self.contexts:
+        if not self.contexts and not self.fleet:
             lines.append(f"not asked: {describe_default()}")
         if self.connect and self.healthy:
             lines.append(f"to connect Claude Code: {self.connect}")

@@ -4,6 +4,7 @@ clusters scripts may name, and under which rules."""
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Iterator
 from concurrent import futures
 from typing import Final
 
@@ -14,6 +15,8 @@ from kubescript.changes.rules import write_settings
 from kubescript.cli import diagnosis, questions, rights, serving
 from kubescript.cluster import kubeconfig
 from kubescript.commands import examination
+from kubescript.fleet import directory, member, sources
+from kubescript.output import sanitizing
 from kubescript.policy import permissions
 from kubescript.runbooks import examination as runbooks
 from kubescript.telemetry import otlp
@@ -25,6 +28,12 @@ __all__ = ["examine"]
 
 _AT_ONCE: Final = 8
 """How many clusters are asked at the same time."""
+_MAX_EXAMINED: Final = 50
+"""How many clusters are examined where some are found; all that are listed are."""
+_MAX_LABELS: Final = 200
+"""Characters of one cluster's labels."""
+_FIRST_SET_S: Final = 10.0
+"""Seconds that a source of clusters may take."""
 
 
 def _masker_layers(settings: config.Settings) -> tuple[protocol.Layer, ...]:
@@ -53,9 +62,12 @@ def examine(
     otlp.check(settings.telemetry)
     memory = settings.limits.memory_mib * config.MIB
     runner = executor.Executor(source, programs.SCRIPTS, memory_bytes=memory, cpu_seconds=60, spares=0, strict=False)
+    with _found(settings) as (known, found):
+        contexts = _clusters(settings, known, offline=offline)
     return diagnosis.Report(
         layers=runner.probe(),
-        contexts=_clusters(settings, offline=offline),
+        contexts=contexts,
+        fleet=found,
         audit=recorder.state(settings.audit),
         redaction=settings.redaction.enabled,
         approval=settings.approval,
@@ -79,9 +91,10 @@ def _command_lines(settings: config.Settings) -> tuple[tuple[str, bool, str], ..
     return tuple(findings)
 
 
-def _clusters(settings: config.Settings, *, offline: bool) -> tuple[diagnosis.Cluster, ...]:
-    """Returns every cluster that the server would serve; with `offline`, none if no setting names one."""
-    if not settings.contexts:
+def _clusters(settings: config.Settings, known: directory.Directory, *, offline: bool) -> tuple[diagnosis.Cluster, ...]:
+    """Returns every listed cluster that the server would serve, and the first found ones; with `offline`, none if no
+    setting names one."""
+    if not settings.contexts and not known.is_open:
         kubeconfig_path = kubeconfig.source(settings.kubeconfig)
         is_named = settings.snapshot or settings.context or settings.denied_resources or kubeconfig_path
         if offline and not is_named:
@@ -89,30 +102,60 @@ def _clusters(settings: config.Settings, *, offline: bool) -> tuple[diagnosis.Cl
         name = settings.context or "the cluster"
         return (_cluster(settings, name, offline=offline),)
 
-    default, *_ = settings.context_names
+    names = known.list_names()[: max(_MAX_EXAMINED, len(settings.contexts))]
 
-    def examine_context(name: str) -> diagnosis.Cluster:
-        own = settings.of_context(name)
-        return _cluster(own, name, offline=offline, is_default=name == default)
+    def examine_context(name: str) -> diagnosis.Cluster | None:
+        entry = known.find(name)
+        if entry is None:  # it went meanwhile
+            return None
+        own = known.settings_of(entry)
+        return _cluster(own, name, offline=offline, is_default=name == names[0], found=entry.member)
 
     # A cluster that is down must not delay the others.
     with futures.ThreadPoolExecutor(_AT_ONCE) as threads:
-        examined = threads.map(examine_context, settings.context_names)
-        return tuple(examined)
+        examined = threads.map(examine_context, names)
+        return tuple(filter(None, examined))
 
 
-def _cluster(settings: config.Settings, name: str, *, offline: bool, is_default: bool = True) -> diagnosis.Cluster:
-    """Returns the cluster that the server would serve under this name."""
+@contextlib.contextmanager
+def _found(settings: config.Settings) -> Iterator[tuple[directory.Directory, tuple[tuple[bool, str], ...]]]:
+    """Yields the clusters that scripts may name, and the findings about the fleet's source."""
+    found = sources.open_fleet(settings)
+    with contextlib.closing(found):
+        found.start()
+        known = directory.Directory(settings, found)
+        findings: tuple[tuple[bool, str], ...] = ()
+        if found.is_on:
+            has_come = found.wait(_FIRST_SET_S)
+            text = f"{settings.fleet.source}: {len(found.members())} clusters were found"
+            if len(known.list_names()) > _MAX_EXAMINED:
+                text += f"; the first {_MAX_EXAMINED} are examined"
+            if not has_come:
+                text = f"{settings.fleet.source}: it has not answered within {_FIRST_SET_S:.0f} s"
+            findings = ((has_come, text),)
+        yield known, findings
+
+
+def _cluster(
+    settings: config.Settings,
+    name: str,
+    *,
+    offline: bool,
+    is_default: bool = True,
+    found: member.Member | None = None,
+) -> diagnosis.Cluster:
+    """Returns the cluster that the server would serve under this name; `found` is one that no setting lists."""
+    content = found.kubeconfig if found is not None else None
     policy = permissions.read(settings)
     # This raises the error that would end the server.
     rules = write_settings.read(settings.write_policy, settings.mode, settings.approval)
-    source, problem = _source(settings)
+    source, problem = _source(settings, found)
     all_rules = (*policy.defaults, *policy.rules)
     needs_no_answer = bool(problem) or settings.snapshot is not None
     has_custom_rules = not all(rule.built_in for rule in policy.rules)
     answer = None
     if not offline and not needs_no_answer:
-        answer = _answer(settings, rights.of(settings, is_default=is_default))
+        answer = _answer(settings, rights.of(settings, is_default=is_default), content)
     return diagnosis.Cluster(
         name=name,
         source=source,
@@ -123,28 +166,31 @@ def _cluster(settings: config.Settings, name: str, *, offline: bool, is_default:
         keys_only=tuple(dict.fromkeys(rule.id for rule in all_rules if rule.serve == "keys")),
         levels=write_settings.describe_levels(rules) if settings.mode != "off" else (),
         problem=problem,
-        rules=tuple(clusters.check_rules(settings, name)),
+        rules=tuple(clusters.check_rules(settings, name, content)),
         # Rules of the operator that name a kind are confirmed by discovery, even offline.
         asked=needs_no_answer or has_custom_rules or answer is not None,
         answer=answer,
     )
 
 
-def _answer(settings: config.Settings, needs: rights.Needs) -> questions.Answer:
+def _answer(settings: config.Settings, needs: rights.Needs, content: bytes | None) -> questions.Answer:
     """Returns the cluster's answers to all questions."""
-    with contextlib.closing(clusters.one(settings)) as cluster:
+    with contextlib.closing(clusters.one(settings, content)) as cluster:
         return questions.ask(cluster, needs)
 
 
-def _source(settings: config.Settings) -> tuple[str, str]:
+def _source(settings: config.Settings, found: member.Member | None) -> tuple[str, str]:
     """Returns where the cluster is configured, and the problem with that, if any; connects to nothing."""
     name = settings.context or "(current)"
     problem = ""
     try:
-        with contextlib.closing(clusters.one(settings)) as cluster:
+        with contextlib.closing(clusters.one(settings, found.kubeconfig if found is not None else None)) as cluster:
             name = cluster.name
     except errors.ClusterError as error:
         problem = error.explained
+    if found is not None:
+        labels = ",".join(f"{key}={value}" for key, value in sorted(found.labels.items()))
+        return f"found, labels {sanitizing.printable(labels)[:_MAX_LABELS] or 'none'}", problem
     if settings.snapshot is not None:
         return f"snapshot {settings.snapshot}", problem
     path = kubeconfig.source(settings.kubeconfig)

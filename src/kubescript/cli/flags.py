@@ -253,4 +253,5 @@ def _names_a_cluster(settings: config.Settings) -> bool:
     """Says whether a setting, a variable or the default kubeconfig names a cluster."""
     from kubescript.cluster import kubeconfig
 
-    return bool(settings.contexts or settings.context or kubeconfig.source(settings.kubeconfig))
+    is_listed = settings.contexts or settings.context or settings.fleet.is_on
+    return bool(is_listed or kubeconfig.source(settings.kubeconfig))

@@ -43,7 +43,7 @@ def announcer(settings: config.Settings, clusters: contexts.Contexts) -> transpo
     is_stdio = settings.transport == "stdio"
     if not _is_watched() or (is_stdio and not sys.stdin.isatty()):
         return None
-    names = ", ".join(filter(None, clusters.names)) or "a cluster that is not known yet"
+    names = ", ".join(filter(None, clusters.list_names())) or "a cluster that is not known yet"
     access = "writable" if settings.writable else "read-only"
     toolsets = ", ".join(settings.toolsets) or "none"
     what = f"kubescript {kubescript.__version__} serves {names} ({access}; toolsets: {toolsets})"

@@ -21,7 +21,7 @@ from urllib3 import exceptions
 from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
 
-from kubescript.cluster import timers
+from kubescript.cluster import sockets, timers
 
 __all__ = ["MAX_IDLE_S", "POOL_CLASSES", "Exchange", "LateError"]
 
@@ -248,6 +248,7 @@ class _AbortableConnection(HTTPConnection):
         sock.settimeout(self.timeout)
         self._close_duplicate()
         self._duplicate = _DuplicateSocket(sock)
+        sockets.OPEN.add()
         self._attach(reused=False)
         sock.connect(address)
         return sock
@@ -287,6 +288,7 @@ class _AbortableConnection(HTTPConnection):
         self._duplicate = None
         if duplicate is not None:
             duplicate.close()
+            sockets.OPEN.remove()
 
     def _attach(self, *, reused: bool) -> None:
         exchange: Exchange | None = getattr(_thread, "exchange", None)

@@ -60,7 +60,7 @@ class ApiServer:
 
 
 def load(
-    path: Path | None,
+    path: Path | bytes | None,
     context: kubeconfig.Context | None,
     tokens: gke.Tokens | None = None,
     *,
@@ -113,7 +113,7 @@ def _unloadable(error: Exception, context: kubeconfig.Context | None) -> errors.
 
 
 def _configuration(
-    path: Path | None,
+    path: Path | bytes | None,
     context: kubeconfig.Context | None,
     folder: str,
     tokens: gke.Tokens | None,
@@ -133,11 +133,13 @@ def _configuration(
             configuration.api_key = {}
             configuration.refresh_api_key_hook = None
         return configuration
+    given: dict[str, Any] = {"filename": None, "config_dict": None}
+    if isinstance(path, bytes):
+        given["config_dict"] = kubeconfig.parse(path, "the kubeconfig")
+    else:
+        given |= {"filename": kubeconfig.source(path), "persist_config": _can_be_written(path)}
     loader = kube_config._get_kube_config_loader(  # type: ignore[no-untyped-call]
-        filename=kubeconfig.source(path),
-        active_context=context.name,
-        temp_file_path=folder,
-        persist_config=_can_be_written(path),
+        active_context=context.name, temp_file_path=folder, **given
     )
     if tokens is not None or anonymous:
         loader._user = None  # so that no plugin runs: it may be missing
@@ -175,11 +177,11 @@ _RENEWAL_S: Final = 30.0
 
 
 @contextlib.contextmanager
-def _renewal_lock(path: Path | None, context: kubeconfig.Context | None) -> Iterator[None]:
+def _renewal_lock(path: Path | bytes | None, context: kubeconfig.Context | None) -> Iterator[None]:
     """Lets one context of a file at a time read the file and write it back."""
     # The client writes back everything that it read. Without the lock it would overwrite another context's changes in
     # between, including refresh tokens that can be used only once.
-    if context is None or not context.renews:
+    if context is None or not context.renews or isinstance(path, bytes):
         yield
         return
     lock = _renewal_locks[kubeconfig.source(path) or ""]

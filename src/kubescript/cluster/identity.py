@@ -40,7 +40,7 @@ class Identity:
     config use-context`: a server never changes its cluster on its own.
     """
 
-    def __init__(self, path: Path | None, context: str | None, *, anonymous: bool = False) -> None:
+    def __init__(self, path: Path | bytes | None, context: str | None, *, anonymous: bool = False) -> None:
         """With `anonymous`, the identity has no credentials, only the cluster."""
         self._anonymous = anonymous
         self._path = path
@@ -151,9 +151,9 @@ class Identity:
         return server
 
 
-def in_cluster(path: Path | None, context: str | None) -> bool:
+def in_cluster(path: Path | bytes | None, context: str | None) -> bool:
     """Says whether to use the pod's service account: no context is named, no kubeconfig exists, and this is a pod."""
-    if context is not None or kubeconfig.source(path) is not None:
+    if context is not None or isinstance(path, bytes) or kubeconfig.source(path) is not None:
         return False
     return bool(os.environ.get("KUBERNETES_SERVICE_HOST"))
 

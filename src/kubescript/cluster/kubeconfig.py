@@ -76,8 +76,11 @@ def _with_home(path: str) -> str:
     return os.path.expanduser(path)  # noqa: PTH111  a user without a home has no such file
 
 
-def contexts(path: Path | None = None) -> list[Context]:
-    """Returns every context, in file order. Raises ClusterError (cluster.config) if no kubeconfig can be read."""
+def contexts(path: Path | bytes | None = None) -> list[Context]:
+    """Returns every context of a file, or of the content, in its order. Raises ClusterError (cluster.config) if no
+    kubeconfig can be read."""
+    if isinstance(path, bytes):
+        return _merge([parse(path, "the kubeconfig")])
     files = source(path)
     if files is None:
         raise _config_error(
@@ -89,7 +92,7 @@ def contexts(path: Path | None = None) -> list[Context]:
     return _merge([_read(file) for file in paths])
 
 
-def choose(path: Path | None, name: str | None) -> Context:
+def choose(path: Path | bytes | None, name: str | None) -> Context:
     """Returns the named context, or the current one. Raises ClusterError, which names the nearest context, or the
     cluster that the context lacks."""
     offered = contexts(path)

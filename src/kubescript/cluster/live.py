@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import kubescript
 from kubescript import errors, types
-from kubescript.cluster import acting, identity, timers
+from kubescript.cluster import acting, identity, sockets, timers
 from kubescript.request import request
 from kubescript_sandbox.host import cancellation
 
@@ -48,13 +48,14 @@ class Live:
 
     def __init__(
         self,
-        path: Path | None = None,
+        path: Path | bytes | None = None,
         context: str | None = None,
         patience_s: float | None = None,
         caller: acting.Acting | None = None,
     ) -> None:
-        """`patience_s` bounds the wait for an answer to begin, including retries; None: only the call's timeout bounds
-        it. Requests are sent on behalf of `caller`; None: as the server itself."""
+        """`path` names the kubeconfig, or is its content. `patience_s` bounds the wait for an answer to begin,
+        including retries; None: only the call's timeout bounds it. Requests are sent on behalf of `caller`; None: as
+        the server itself."""
         self._caller = caller
         self._identity = identity.Identity(path, context, anonymous=caller is not None and not caller.with_credentials)
         self._patience_s = patience_s or float("inf")
@@ -132,6 +133,12 @@ class Live:
         if server is not None:
             server.pool.clear()
 
+    def release(self) -> None:
+        """Closes connections that no call uses, and forgets credentials; calls that are under way end as they would."""
+        server = self._identity.forget()
+        if server is not None:
+            server.pool.clear()
+
     def _attempt(
         self, call: request.Request, deadlines: _Deadlines, cancel: cancellation.Cancellation
     ) -> types.Response:
@@ -160,6 +167,7 @@ class Live:
         from kubescript.cluster import connections, http  # importing urllib3 must not slow the start
 
         exchange = connections.Exchange(deadlines.end, call.send_by, call.is_withdrawn)
+        sockets.OPEN.use(server.pool)
         release = self._register(exchange, cancel)
         try:
             with self._abort_without_head(exchange, deadlines):

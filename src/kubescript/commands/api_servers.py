@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping
 
 from kubescript import contexts, errors, types
@@ -20,6 +21,7 @@ class ApiServers:
 
     def __init__(self, accesses: Mapping[str, contexts.ClusterAccess]) -> None:
         """`accesses` contains the servers by URL."""
+        self._accesses = accesses
         self._servers: dict[str, contexts.Contexts] = {}
         for url, access in accesses.items():
             only = {url: access}
@@ -56,8 +58,9 @@ class ApiServers:
 
     def close(self) -> None:
         """Closes the connections to all servers."""
-        for server in self._servers.values():
-            server.close()
+        with contextlib.ExitStack() as closing:
+            for access in self._accesses.values():
+                closing.callback(access.close)
 
     def _read_credentials(self) -> tuple[str, str]:
         """Returns the current request's URL and token. Raises AuthError and RequestError."""

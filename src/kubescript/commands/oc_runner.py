@@ -44,9 +44,7 @@ class Runner:
         own = settings.openshift
         self._settings = own
         self._rules = oc_arguments.Rules(own.allowed_commands, own.blocked_commands or (), own.allow_write)
-        names = settings.context_names
-        cluster = settings.of_context(names[0]) if names else settings
-        self._plans = cluster.mode == "plan"
+        self._plans = "plan" in settings.default_modes
         self._processes = started
         self.later = later
 

@@ -1,11 +1,11 @@
 """All settings, which are read once from flags, environment and file, in this order of precedence, and frozen."""
 
-from kubescript.config.callers import Access, Approvers, Auth, Callers, Impersonation, Introspection
+from kubescript.config.callers import Access, Approvers, Auth, Callers, Impersonation, Introspection, Reach
 from kubescript.config.commands import ROUTES, OpenShift, OpenStack, Route, normal_url
 from kubescript.config.context_table import Context, DeniedResource
 from kubescript.config.deferring import defer_models
 from kubescript.config.execution import Limits, Output, Redaction, RedactionRule, Sandbox
-from kubescript.config.fleet import Fleet, LabelSelector
+from kubescript.config.fleet import Fleet, FleetSettings, LabelSelector
 from kubescript.config.http_transport import LOOPBACK, Http, Tls
 from kubescript.config.loading import load
 from kubescript.config.observability import Audit, Telemetry
@@ -18,8 +18,9 @@ from kubescript.config.write_policy import Approvals, Expression, Level, Login, 
 
 __all__ = [
     "LOOPBACK", "MIB", "ROUTES", "RUNBOOK_NAME", "Access", "Approvals", "Approvers", "Audit", "Auth", "Callers",
-    "Context", "DeniedResource", "Expression", "Fleet", "Http", "Impersonation", "Introspection", "LabelSelector",
-    "Level", "Limits", "Login", "Mode", "NoticeFormat", "Notify", "OpenShift", "OpenStack", "Output", "Plans",
-    "PreApproved", "Redaction", "RedactionRule", "Replicas", "Route", "Runbooks", "Sandbox", "Settings", "Telemetry",
-    "Tls", "WritePolicy", "check_reload", "defer_models", "load", "lower", "nearest", "normal_url",
+    "Context", "DeniedResource", "Expression", "Fleet", "FleetSettings", "Http", "Impersonation", "Introspection",
+    "LabelSelector", "Level", "Limits", "Login", "Mode", "NoticeFormat", "Notify", "OpenShift", "OpenStack", "Output",
+    "Plans", "PreApproved", "Reach", "Redaction", "RedactionRule", "Replicas", "Route", "Runbooks", "Sandbox",
+    "Settings", "Telemetry", "Tls", "WritePolicy", "check_reload", "defer_models", "load", "lower", "nearest",
+    "normal_url",
 ]  # fmt: skip

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Annotated, Literal
 
 import pydantic
 from pydantic import Field
 
 from kubescript.config import section
+from kubescript.config.fleet import LabelSelector
 from kubescript.kube import namespace_patterns
 
-__all__ = ["Access", "Approvers", "Auth", "Callers", "Exchange", "Impersonation", "Introspection"]
+__all__ = ["Access", "Approvers", "Auth", "Callers", "Exchange", "Impersonation", "Introspection", "Reach"]
 
 
 class Introspection(section.Section):
@@ -109,6 +111,9 @@ class Access(Callers):
     """The server's toolsets that the caller may use. Default: all."""
     contexts: tuple[str, ...] | None = None
     """The server's contexts that the caller's scripts may name. Default: all."""
+    context_selector: LabelSelector | None = None
+    """A label selector: of these contexts, the caller's scripts may name those with such labels, at each moment.
+    Default: all."""
     namespaces: Annotated[
         tuple[Annotated[str, Field(pattern=f"^{namespace_patterns.PATTERN}$")], ...] | None, Field(min_length=1)
     ] = None
@@ -118,6 +123,17 @@ class Access(Callers):
     writes: Literal["off", "plan", "direct"] | None = None
     """The most permissive mode for the caller in a cluster; the cluster's own mode may permit less. Below `direct` the
     toolset `openstack` writes nothing. Default: the cluster's mode."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """Which of the found clusters a caller's scripts may name."""
+
+    names: tuple[str, ...] | None
+    """None: all."""
+    selector: str | None
+    listed: frozenset[str]
+    """The server's own `contexts`, which win over found clusters of the same names."""
 
 
 class Approvers(Callers):

@@ -12,7 +12,7 @@ from kubescript.config import section
 from kubescript.config.context_table import ClusterPolicy
 from kubescript.kube import selectors
 
-__all__ = ["Fleet", "LabelSelector"]
+__all__ = ["Fleet", "FleetSettings", "LabelSelector"]
 
 
 def _check_selector(text: str) -> str:
@@ -60,6 +60,11 @@ class Fleet(section.Section):
     """Named label selectors, for `k8s.contexts(group="prod")`."""
     settings: tuple[FleetSettings, ...] = ()
     """The settings of found clusters: the first table that selects a cluster applies to it."""
+
+    @property
+    def is_on(self) -> bool:
+        """Whether clusters are looked for."""
+        return self.source is not None
 
     @pydantic.model_validator(mode="after")
     def _check(self) -> Fleet:

@@ -22,6 +22,7 @@ from kubescript.config.context_table import Context
 from kubescript.config.section import with_home
 from kubescript.config.settings import PREFIX, Mode, Settings, split
 from kubescript.config.suggestions import nearest
+from kubescript.wire import exchanges
 
 __all__ = ["load"]
 
@@ -171,6 +172,8 @@ def _check_tables(names: Iterable[str], tables: Mapping[str, Any]) -> None:
 def _check_contexts(settings: Settings) -> None:
     """Refuses settings that contradict each other."""
     # The server never guesses which of two settings was meant.
+    if settings.fleet.is_on and settings.snapshot is not None:
+        raise errors.ConfigError("the settings `fleet` and `snapshot` cannot be combined")
     if not settings.contexts:
         return
     for name, context in settings.contexts.items():
@@ -179,7 +182,8 @@ def _check_contexts(settings: Settings) -> None:
         raise errors.ConfigError(
             "the settings `contexts` and `snapshot` cannot be combined; in the file, give a context a `snapshot`"
         )
-    if settings.context is not None and settings.context not in settings.contexts:
+    is_found = settings.fleet.is_on
+    if settings.context is not None and settings.context not in settings.contexts and not is_found:
         known = ", ".join(settings.contexts)
         raise errors.ConfigError(f"context `{settings.context}` is not among `contexts`; there is: {known}")
 
@@ -187,7 +191,7 @@ def _check_contexts(settings: Settings) -> None:
 def _check_context(name: str, context: Context) -> None:
     """Refuses a name that cannot be shown in one line, and a context with two sources."""
     is_printable = bool(name.strip()) and name.isprintable()
-    if not is_printable or len(name) > _MAX_NAME:
+    if not is_printable or name == exchanges.MORE or len(name) > _MAX_NAME:
         shown = name[:_MAX_NAME]
         raise errors.ConfigError(f"setting `contexts`: {shown!r} cannot be a context's name")
     is_live = context.kubeconfig or context.context
@@ -205,8 +209,7 @@ def _with_bound(settings: Settings, flags: Mapping[str, object]) -> Settings:
         most = settings.writes
     else:
         return settings
-    updates = settings.lower_commands(most)
-    updates["contexts"] = settings.lower_contexts(most)
+    updates = settings.lower_commands(most) | settings.lower_clusters(most)
     return settings.model_copy(update=updates)
 
 

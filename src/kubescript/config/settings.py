@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Mapping
-from typing import Annotated, Final, Literal
+from typing import Annotated, Final, Literal, TypeVar
 
 import pydantic
 import pydantic_settings
@@ -16,8 +16,8 @@ from pydantic import Field
 
 from kubescript import errors
 from kubescript.config import callers, commands, execution, http_transport, observability
-from kubescript.config.context_table import Context, DeniedResource
-from kubescript.config.fleet import Fleet
+from kubescript.config.context_table import ClusterPolicy, Context, DeniedResource
+from kubescript.config.fleet import Fleet, FleetSettings
 from kubescript.config.replicas import Replicas
 from kubescript.config.runbooks import Runbooks
 from kubescript.config.section import UserPath
@@ -35,7 +35,8 @@ _FIXED: Final = (
     "transport", "host", "port", "http", "tls", "auth", "insecure_no_auth", "redaction", "sandbox", "audit",
     "plans.store", "plans.page", "plans.login", "plans.notify", "replicas", "limits.memory_mib",
     "limits.max_timeout_ms", "language", "log_file", "log_format", "telemetry",
-    "processes_pool_size",
+    "processes_pool_size", "fleet.source", "fleet.folder", "fleet.kubeconfig", "fleet.context", "fleet.namespace",
+    "fleet.label_selector", "fleet.managed_service_account", "fleet.max_clusters",
 )  # fmt: skip
 """Settings of the process, its workers or its listener, not of one caller; only a restart changes them."""
 
@@ -149,6 +150,7 @@ class Settings(pydantic_settings.BaseSettings):
     """The file to which log lines are appended. Default, and `stderr`: the standard error stream."""
     # No setting: `[[access]]` limits each caller.
     _namespaces: tuple[str, ...] | None = None
+    _reach: callers.Reach | None = None
 
     @pydantic.field_validator("toolsets", mode="before")
     @classmethod
@@ -205,14 +207,22 @@ class Settings(pydantic_settings.BaseSettings):
             return "off"
         return self.writes or "plan"
 
-    def lower_contexts(self, most: Mode) -> dict[str, Context]:
-        """Returns the tables of the contexts, with no mode above `most`."""
-        lowered = {}
-        for name, own in self.contexts.items():
-            cluster = self.of_context(name)
-            writes = lower(cluster.mode, most)
-            lowered[name] = own.model_copy(update={"writes": writes})
-        return lowered
+    @property
+    def reach(self) -> callers.Reach:
+        """Which found clusters scripts may name: all, unless these settings are one caller's."""
+        return self._reach or callers.Reach(None, None, frozenset(self.contexts))
+
+    def with_reach(self, reach: callers.Reach) -> Settings:
+        """Returns these settings for a caller with this reach."""
+        changed = self.model_copy()
+        changed._reach = reach
+        return changed
+
+    def lower_clusters(self, most: Mode) -> dict[str, object]:
+        """Returns the tables of listed and found clusters, with no mode above `most`."""
+        contexts = {name: _lowered(own, self.of_context(name).mode, most) for name, own in self.contexts.items()}
+        found = tuple(_lowered(own, self.of_found("", own).mode, most) for own in self.fleet.settings)
+        return {"contexts": contexts, "fleet": self.fleet.model_copy(update={"settings": found})}
 
     def lower_commands(self, most: Mode) -> dict[str, object]:
         """Returns the table of `openstack`, which makes no plans and so writes nothing below `direct`. Writes by `oc`
@@ -232,12 +242,30 @@ class Settings(pydantic_settings.BaseSettings):
         return not self.toolsets or not without.issuperset(self.toolsets)
 
     @property
+    def is_several(self) -> bool:
+        """Whether there may be more than one cluster; each then has its name in plans and records."""
+        return len(self.contexts) > 1 or self.fleet.is_on
+
+    @property
+    def clusters(self) -> tuple[Settings, ...]:
+        """The settings of all clusters: of each listed one, of each table for found ones, and of the other ones."""
+        clusters = [self.of_context(name) for name in self.contexts]
+        if self.fleet.is_on:
+            clusters += [self.of_found("", table) for table in (*self.fleet.settings, None)]
+        return tuple(clusters) or (self,)
+
+    @property
     def modes(self) -> tuple[str, ...]:
         """The modes of all clusters."""
-        if not self.contexts:
-            return (self.mode,)
-        clusters = [self.of_context(name) for name in self.contexts]
-        return tuple(cluster.mode for cluster in clusters)
+        return tuple(cluster.mode for cluster in self.clusters)
+
+    @property
+    def default_modes(self) -> tuple[str, ...]:
+        """The modes that the default cluster may have; of found clusters, any may be the default one."""
+        if self.fleet.is_on:
+            return self.modes
+        names = self.context_names
+        return (self.of_context(names[0]).mode if names else self.mode,)
 
     @property
     def by_argument(self) -> bool:
@@ -287,16 +315,24 @@ class Settings(pydantic_settings.BaseSettings):
     def of_context(self, name: str) -> Settings:
         """Returns these settings as they apply to one of `contexts`."""
         own = self.contexts[name]
-        updates: dict[str, object] = {"contexts": {}, "context": name}
-        for field in own.model_fields_set & type(self).model_fields.keys():
+        return self._of_cluster(name, own)
+
+    def of_found(self, name: str, table: FleetSettings | None) -> Settings:
+        """Returns these settings as they apply to a found cluster, with the table that selects it."""
+        return self._of_cluster(name, table)
+
+    def _of_cluster(self, name: str, own: ClusterPolicy | None) -> Settings:
+        updates: dict[str, object] = {"contexts": {}, "fleet": Fleet(), "context": name}
+        given = own.model_fields_set & Settings.model_fields.keys() if own is not None else ()
+        for field in given:
             value = getattr(own, field)
             # An explicit null in a table means "not given", and must not hide the server's setting.
             if value is not None:
                 updates[field] = value
-        policy = own.write_policy
+        policy = own.write_policy if own is not None else None
         if policy is not None:
-            given = {field: getattr(policy, field) for field in policy.model_fields_set}
-            updates["write_policy"] = self.write_policy.model_copy(update=given)
+            changed = {field: getattr(policy, field) for field in policy.model_fields_set}
+            updates["write_policy"] = self.write_policy.model_copy(update=changed)
         if "writes" in updates:
             # The cluster's own mode applies, even if the server's `read_only` is true.
             updates.setdefault("read_only", False)
@@ -308,6 +344,14 @@ class Settings(pydantic_settings.BaseSettings):
         if self.sandbox.strict is not None:
             return self.sandbox.strict
         return self.transport == "http"
+
+
+_Policy = TypeVar("_Policy", bound=ClusterPolicy)
+
+
+def _lowered(own: _Policy, mode: Mode, most: Mode) -> _Policy:
+    """Returns a cluster's table with a mode that is not above `most`."""
+    return own.model_copy(update={"writes": lower(mode, most)})
 
 
 def lower(mode: Mode, most: Mode) -> Mode:

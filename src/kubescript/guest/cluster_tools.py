@@ -33,11 +33,11 @@ def cluster_list(k8s: client.K8s, format: str = "detailed", *, include_stats: bo
     if format not in _FORMATS:
         raise ToolError("invalid_choice", name="format", known=", ".join(_FORMATS), value=format)
     names = k8s.contexts()
-    default = names[0]
+    default = k8s.name
     clusters: list[Cluster] = [{"name": name, "default": name == default} for name in names]
     if include_stats:
         apis = [k8s.context(name) for name in names]
-        _add_stats(clusters, apis)
+        _add_stats(k8s, clusters, apis)
     if format == "json":
         return clusters
     return _table(clusters) if format == "table" else _write_details(clusters)
@@ -46,9 +46,9 @@ def cluster_list(k8s: client.K8s, format: str = "detailed", *, include_stats: bo
 # --- requests to the clusters -----------------------------------------------------------------------------------------
 
 
-def _add_stats(clusters: Sequence[Cluster], apis: Sequence[client.K8s]) -> None:
+def _add_stats(k8s: client.K8s, clusters: Sequence[Cluster], apis: Sequence[client.K8s]) -> None:
     """Adds each cluster's figures, or the reason why there are none."""
-    parallel = apis[0].parallel
+    parallel = k8s.parallel
     node_counts = parallel([(_count_nodes, api) for api in apis])
     alive = []
     # Only clusters that answer are asked for more, so that a dead cluster costs one call, and the others wait for it

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from kubescript.kube import documents
 
-__all__ = ["SelectorError", "fields", "labels", "list_indexed", "write"]
+__all__ = ["SelectorError", "fields", "labels", "list_indexed", "on_labels", "write"]
 
 Predicate = Callable[[Mapping[str, Any]], bool]
 """A check of an object, of which at least the metadata is decoded."""
@@ -86,6 +86,14 @@ def labels(selector: str) -> Predicate | None:
         return all(check(own) for check in checks)
 
     return picks
+
+
+def on_labels(selector: str) -> Callable[[Mapping[str, str]], bool]:
+    """Returns a predicate on labels alone, as `labels` does on an object. Raises SelectorError."""
+    picks = labels(selector)
+    if picks is None:
+        return lambda _own: True
+    return lambda own: picks({"metadata": {"labels": own}})
 
 
 def write(selector: Any) -> str:

@@ -94,10 +94,8 @@ def _gateway(parts: Parts) -> base.Toolset:
     from kubescript.toolsets import gateway
 
     settings = parts.settings
-    names = settings.context_names
     # The tools work on the default cluster, whatever the others permit.
-    own = settings.of_context(names[0]) if names else settings
-    is_writable = own.mode != "off"
+    is_writable = set(settings.default_modes) != {"off"}
     by_argument = settings.approval == "argument"
     return gateway.toolset(_access(parts), writable=is_writable, by_argument=by_argument)
 
@@ -135,7 +133,7 @@ def _access(parts: Parts) -> base.Access:
         return await parts.evaluator.evaluate(script, timeout_ms, on_progress, caller)
 
     def list_clusters() -> tuple[str, ...]:
-        return parts.contexts.names
+        return parts.contexts.list_names()
 
     settings = parts.settings
     return base.Access(evaluate, list_clusters, settings.language, settings.by_argument)

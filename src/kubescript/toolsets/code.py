@@ -124,7 +124,7 @@ def _definition(settings: config.Settings) -> mcp_types.Tool:
             + _namespaces(settings)
             + (_RUNBOOKS if settings.runbooks.folder is not None else ""),
             secrets=_describe_secrets(settings),
-            example=_EXAMPLE_SEVERAL_CLUSTERS if len(settings.context_names) > 1 else _EXAMPLE,
+            example=_EXAMPLE_SEVERAL_CLUSTERS if settings.is_several else _EXAMPLE,
             memory=limits.memory_mib,
             calls=limits.api_calls,
             output=limits.output_kib,
@@ -163,11 +163,20 @@ def _input_schema(limits: config.Limits, *, by_argument: bool) -> dict[str, Any]
 
 def _access(settings: config.Settings) -> str:
     """Returns a description of what scripts may do, and where."""
+    clusters = settings.clusters
+    if not settings.is_several:
+        return _effect(settings, clusters, _MAX_REFUSED_LENGTH) + (_INTENTS if settings.writable else "")
+    names, writable = _describe_found(settings) if settings.fleet.is_on else _describe_listed(settings)
+    if writable:
+        writable = f"; writes reach {writable}"
+    effect = _effect(settings, clusters, _MAX_REFUSED_LENGTH // 2)
+    return f"{effect} {_SEVERAL_CLUSTERS.format(names=names, writable=writable)}"
+
+
+def _describe_listed(settings: config.Settings) -> tuple[str, str]:
+    """Returns the names of the clusters, and those of the writable ones, each as many as fit."""
     names = settings.context_names
-    if len(names) < 2:
-        return _effect(settings, (settings,), _MAX_REFUSED_LENGTH) + (_INTENTS if settings.writable else "")
-    clusters = {name: settings.of_context(name) for name in names}
-    writable_names = [name for name, own in clusters.items() if own.mode != "off"]
+    writable_names = [name for name in names if settings.of_context(name).mode != "off"]
     # Every conversation pays for the definition; `k8s.contexts()` lists all names.
     shown = _names_that_fit(names, _MAX_NAMES_LENGTH)
     writable = ", ".join(writable_names)
@@ -175,10 +184,17 @@ def _access(settings: config.Settings) -> str:
         writable = "all"
     elif len(writable) > _MAX_NAMES_LENGTH // 2:
         writable = f"{len(writable_names)} of them"
-    if writable:
-        writable = f"; writes reach {writable}"
-    effect = _effect(settings, clusters.values(), _MAX_REFUSED_LENGTH // 2)
-    return f"{effect} {_SEVERAL_CLUSTERS.format(names=shown, writable=writable)}"
+    return shown, writable
+
+
+def _describe_found(settings: config.Settings) -> tuple[str, str]:
+    """Returns how scripts list clusters that come and go, and which of them are writable."""
+    shown = "k8s.contexts(label_selector=...)"
+    if settings.fleet.groups:
+        shown += f" or (group=...): {_names_that_fit(tuple(settings.fleet.groups), _MAX_NAMES_LENGTH)}"
+    if not settings.writable:
+        return shown, ""
+    return shown, "some" if "off" in settings.modes else "all"
 
 
 def _namespaces(settings: config.Settings) -> str:
@@ -201,8 +217,7 @@ def _effect(settings: config.Settings, clusters: Collection[config.Settings], ro
 
 def _describe_secrets(settings: config.Settings) -> str:
     """Returns what scripts get of Secrets in every cluster."""
-    clusters = [settings.of_context(name) for name in settings.contexts] or [settings]
-    return _KEYS if all(map(permissions.serves_keys, clusters)) else _METADATA
+    return _KEYS if all(map(permissions.serves_keys, settings.clusters)) else _METADATA
 
 
 def _list_refused(refused: Sequence[str], room: int) -> str:

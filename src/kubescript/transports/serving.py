@@ -235,7 +235,7 @@ def _url(listener: socket.socket, settings: config.Settings) -> str:
 
 
 def _log_url(server: backend.Backend, url: str) -> None:
-    names = ", ".join(filter(None, server.operator.contexts.names))
+    names = ", ".join(filter(None, server.operator.contexts.list_names()))
     toolsets = ", ".join(server.settings.toolsets)
     log.info(
         "listening at %s; clusters: %s; toolsets: %s",

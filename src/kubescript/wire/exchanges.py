@@ -11,7 +11,7 @@ import msgspec
 
 from kubescript_sandbox.wire import protocol
 
-__all__ = ["BATCH", "NO_BODY", "RUNBOOKS", "Accept", "Call", "Parameters", "Reply", "Report"]
+__all__ = ["BATCH", "CONTEXTS", "MORE", "NO_BODY", "RUNBOOKS", "Accept", "Call", "Parameters", "Reply", "Report"]
 
 Accept = Literal["json", "table", "metadata", "names", "text", "discovery"]
 """The representations a script may ask for; the host maps each to a fixed Accept header. `names` is metadata that the
@@ -21,6 +21,11 @@ NO_BODY: Final = protocol.NULL
 RUNBOOKS: Final = ("kubescript", "runbooks")
 """The path of the server's own runbooks, which is none of an API server. GET lists them; POST to a name below it runs
 that one, with its arguments as the body."""
+CONTEXTS: Final = ("kubescript", "contexts")
+"""The path of the clusters that the script may name now, which is none of an API server; the query has a
+`labelSelector` or a `group`."""
+MORE: Final = "*"
+"""The last of the clusters' names where the host must be asked for further ones."""
 
 
 class Call(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -66,7 +71,7 @@ class Parameters(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     namespace: str
     context: str
     contexts: tuple[str, ...] = ()
-    """The clusters that a call may name, the default first."""
+    """The clusters that a call may name, the default first; `MORE` last where there may be others."""
     namespaces: tuple[str, ...] = ()
     """The patterns of the only namespaces that a call may name; none: any namespace."""
     variables: dict[str, str | int | bool] = {}

@@ -9,6 +9,7 @@ from kubescript import config
 if TYPE_CHECKING:
     from kubescript.changes.page import deciding
     from kubescript.changes.store import store
+    from kubescript.fleet import fleet
 
 __all__ = ["Host", "Plans"]
 
@@ -33,6 +34,10 @@ class Host(Protocol):
     @property
     def settings(self) -> config.Settings:
         """The settings in force."""
+
+    @property
+    def fleet(self) -> fleet.Fleet:
+        """The clusters that no setting lists."""
 
     def plans(self) -> Plans:
         """Returns the server's plans. Raises PlanError if no cluster takes any."""

@@ -11,6 +11,7 @@ from kubescript import config, errors
 from kubescript.auth import access_rules, user
 from kubescript.changes import authors, plan
 from kubescript.changes.rules import writes
+from kubescript.fleet import directory, fleet
 
 __all__ = ["check", "is_own", "may_decide", "may_see", "may_still_decide"]
 
@@ -25,21 +26,21 @@ def may_see(settings: config.Settings, person: user.User, planned: plan.Plan) ->
     return is_own(person, planned) or _covers(settings, person, planned)
 
 
-def may_decide(settings: config.Settings, person: user.User, planned: plan.Plan) -> bool:
-    """Says whether a person may decide on a plan."""
+def may_decide(settings: config.Settings, found: fleet.Fleet, person: user.User, planned: plan.Plan) -> bool:
+    """Says whether a person may decide on a plan; `found` has the clusters that no setting lists."""
     # Attack: an author who may not plan any more approves the own plan as one of the approvers of others' plans.
     if is_own(person, planned):
-        return _may_plan(settings, person, planned.context)
+        return _may_plan(settings, found, person, planned.context)
     return _covers(settings, person, planned)
 
 
-def may_still_decide(settings: config.Settings, known: plan.Identity, planned: plan.Plan) -> bool:
+def may_still_decide(settings: config.Settings, found: fleet.Fleet, known: plan.Identity, planned: plan.Plan) -> bool:
     """Says whether a person who was authenticated earlier may decide on a plan by now. Raises ConfigError."""
     try:
         person, _ = authors.find_rights(known, settings)
     except errors.PlanError:
         return False
-    return may_decide(settings, person, planned)
+    return may_decide(settings, found, person, planned)
 
 
 def is_own(person: user.User, planned: plan.Plan) -> bool:
@@ -49,13 +50,15 @@ def is_own(person: user.User, planned: plan.Plan) -> bool:
     return is_same_account or planned.author.person == person.person
 
 
-def _may_plan(settings: config.Settings, person: user.User, context: str) -> bool:
+def _may_plan(settings: config.Settings, found: fleet.Fleet, person: user.User, context: str) -> bool:
     """Says whether a person may still make plans for a cluster."""
     # Attack: a person whose right to make plans was taken away approves one from before.
     own = access_rules.narrow(settings, person)
     if not context:
         return "plan" in own.modes
-    return context in own.contexts and own.of_context(context).mode == "plan"
+    known = directory.Directory(own, found)
+    entry = known.find(context)
+    return entry is not None and known.settings_of(entry).mode == "plan"
 
 
 def _covers(settings: config.Settings, person: user.User, planned: plan.Plan) -> bool:
@@ -76,7 +79,7 @@ def _find_context(settings: config.Settings, planned: plan.Plan) -> str:
             own = access_rules.narrow(settings, planned.author.identity.caller)
         except errors.AuthError:
             return ""
-    if len(own.context_names) > 1:
+    if own.is_several:
         return ""
     return next(iter(own.context_names), own.context or "")
 

@@ -136,7 +136,11 @@ class _Team:
         """Says whether another person's plan waits for this one."""
         if rights.is_own(person, entry.plan):
             return False
-        return rights.may_decide(self._served.settings, person, entry.plan)
+        return self._may_decide(person, entry)
+
+    def _may_decide(self, person: user.User, entry: record.Record) -> bool:
+        """Says whether a person may decide on a plan now."""
+        return rights.may_decide(self._served.settings, self._served.fleet, person, entry.plan)
 
     def _find(self, person: user.User, plan_id: str) -> record.Record:
         """Returns a plan that a person may see. Raises PlanError."""
@@ -149,7 +153,7 @@ class _Team:
         entry = self._find(person, request.path_params["id"])
         token = self._token(session, entry.plan.id, form.get("hash"))
         is_ours = self._entrance.is_own_form(request) and codes.is_equal(form.get("token"), token)
-        if not is_ours or not rights.may_decide(self._served.settings, person, entry.plan):
+        if not is_ours or not self._may_decide(person, entry):
             return self._refuse_form()
         plans = self._served.plans()
         approver = namesakes.label(self._served.settings, person)
@@ -176,7 +180,7 @@ class _Team:
         left: deciding.Left | None = None,
     ) -> Response:
         token = ""
-        if rights.may_decide(self._served.settings, person, entry.plan):
+        if self._may_decide(person, entry):
             token = self._token(session, entry.plan.id, entry.plan.hash)
         shown = self._pages.show(
             request,

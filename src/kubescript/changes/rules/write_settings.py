@@ -106,9 +106,8 @@ def _file_digest(path: Path) -> str:
 def expressions(settings: config.Settings) -> tuple[inspection.Expression, ...]:
     """Returns the expressions of all writable clusters. Raises ConfigError when two clusters use one id for different
     expressions."""
-    clusters = [settings.of_context(name) for name in settings.contexts] or [settings]
     found: dict[str, inspection.Expression] = {}
-    for cluster in clusters:
+    for cluster in settings.clusters:
         if cluster.mode == "off":
             continue
         for rule in cluster.write_policy.expressions:

@@ -12,11 +12,14 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any, Final, Generic, TypeVar
 
+import msgspec
+
 from kubescript.guest.sdk import intents, runbooks
 from kubescript.guest.sdk.calls import method_hints, methods, parallel, session
 from kubescript.guest.sdk.discovery import discovery, dynamic, explain, openapi, search
 from kubescript.guest.sdk.objects import helpers, helptext
 from kubescript.guest.sdk.values import names, operations
+from kubescript.wire import exchanges
 
 __all__ = ["Api", "Contexts", "K8s"]
 
@@ -118,17 +121,20 @@ class Contexts(Generic[T]):
         self._make = make
         self._default = default
         self.names: tuple[str, ...] = ("",)
+        self.is_open = False
+        """Whether there may be clusters that have no name here; the host knows all of them."""
         self._made: dict[str, T] = {}
 
     def announce(self, known: tuple[str, ...]) -> None:
         """Takes the context names that the host sends before the script begins."""
-        self.names = known or ("",)
+        self.is_open = exchanges.MORE in known
+        self.names = tuple(name for name in known if name != exchanges.MORE) or ("",)
         self._made = {}
 
     @property
     def several(self) -> bool:
-        """Whether there is more than one cluster; each call then names its cluster."""
-        return len(self.names) > 1
+        """Whether there may be more than one cluster; each call then names its cluster."""
+        return self.is_open or len(self.names) > 1
 
     def get(self, name: object = None) -> T:
         """Returns the cluster of that name; None is the default one. Raises ValueError, which names the nearest
@@ -136,7 +142,8 @@ class Contexts(Generic[T]):
         if name is None or name == self.names[0]:
             return self._default
         # Names are compared exactly: the names of two clusters may differ only in case.
-        if not isinstance(name, str) or name not in self.names:
+        is_known = isinstance(name, str) and (self.is_open or name in self.names)
+        if not isinstance(name, str) or not is_known:
             raise ValueError(f"there is no context {name!r}; {names.suggestion(str(name), self.names)}")
         if name not in self._made:
             self._made[name] = self._make(name)
@@ -168,9 +175,17 @@ class K8s:
         """The context of this cluster."""
         return self._session.context or self._contexts.names[0]
 
-    def contexts(self) -> builtins.list[str]:
-        """The clusters this script may name, the default one first."""
-        return list(self._contexts.names)
+    def contexts(self, label_selector: str = "", group: str = "") -> builtins.list[str]:
+        """The clusters this script may name, the default one first; k8s.contexts(label_selector="env=prod") and
+        k8s.contexts(group="prod"): those with these labels, or of a group that the operator has named."""
+        if not isinstance(label_selector, str) or not isinstance(group, str):
+            raise TypeError('k8s.contexts() takes texts: k8s.contexts(label_selector="env=prod")')
+        if not (self._contexts.is_open or label_selector or group):
+            return list(self._contexts.names)
+        query = ("labelSelector", label_selector), ("group", group)
+        text, _ = self._session.fetch_text(exchanges.Call("GET", exchanges.CONTEXTS, query))
+        found: builtins.list[str] = msgspec.json.decode(text)
+        return found
 
     def context(self, name: str | None = None) -> K8s:
         """Another cluster, with the same methods: `k8s.context("prod-eu").coreV1().list_node()`."""

@@ -141,7 +141,7 @@ def test_a_server_forgets_a_month_after_the_end(plans: store.Store, clock: Clock
     """Until then what was applied can be looked at, and taken back."""
     ended, waiting = added(plans), added(plans, expires=OVER + 40 * DAY_S)
     plans.decide(ended.id, answer(ended, approves=False))
-    approvals = approval.Approvals(lambda: plans, lambda: application.Applier(plans, {}), None)
+    approvals = approval.Approvals(lambda: plans, lambda: application.Applier(plans, lambda _context: None), None)
     clock.now += 29 * DAY_S
     approvals.forget()
     assert plans.get(ended.id).state == "declined"

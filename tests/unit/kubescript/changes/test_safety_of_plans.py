@@ -128,7 +128,7 @@ def engine() -> redaction.Engine:
 
 def planned(engine: redaction.Engine, *writes: Write) -> tuple[plan.Step, ...]:
     """The steps of a plan of these writes."""
-    drafted = draft.Draft(BUDGETS)
+    drafted = draft.Draft(BUDGETS.__getitem__)
     for one in writes:
         before, after = (json.dumps(each).encode() if each else b"" for each in (one.before, one.after))
         difference = engine.changes(one.call, before, after, lambda _: None)

@@ -26,7 +26,7 @@ class Choice:
         """Returns the cluster of this context. Raises ValueError, which is ConfigException here, for an unknown one."""
         # If no context has a name, every name is accepted and means the only cluster; if that cannot be reached, the
         # first call fails with the reason.
-        unnamed = self.k8s.contexts() == [""]
+        unnamed = not self.k8s._contexts.several and self.k8s.contexts() == [""]
         return self.k8s.context(None if unnamed else context)
 
     def of(self, *given: object) -> client.K8s:

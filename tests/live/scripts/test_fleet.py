@@ -1,0 +1,123 @@
+"""Clusters that are found while the server runs: their names, labels and groups in scripts, and which settings they
+get."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+
+from kubescript import app
+from tests.kit import clients, fleets
+from tests.kit.controlplane.server import ControlPlane
+
+COUNT = "len(k8s.context({!r}).coreV1().list_namespace()) > 0"
+SECRETS = "str(k8s.context({!r}).coreV1().list_secret_for_all_namespaces())[:10]"
+MORE = """
+groups = { production = "env=prod", nowhere = "env=none" }
+[[fleet.settings]]
+label_selector = "env=prod"
+denied_resources = [{ group = "", kind = "Namespace" }]
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, control_plane: ControlPlane) -> fleets.Folder:
+    return fleets.Folder(tmp_path / "fleet", control_plane)
+
+
+@contextlib.contextmanager
+def server(
+    folder: fleets.Folder, tmp_path: Path, more: str = ""
+) -> Iterator[tuple[app.Application, Callable[[str], str]]]:
+    """A server with this fleet, and what asks it, script after script."""
+    config = tmp_path / "kubescript.toml"
+    config.write_text(folder.settings(more))
+    with clients.application(["--toolsets", "code", "--config", str(config)]) as opened:
+
+        def ask(script: str) -> str:
+            async def run() -> str:
+                async with clients.joined(opened) as client:
+                    return clients.text(await clients.evaluate(client, script, timeout=60_000))
+
+            return anyio.run(run)
+
+        yield opened, ask
+
+
+def value(text: str) -> Any:
+    """The value of an answer, without the notes under it."""
+    return json.loads(text.splitlines()[0])
+
+
+def test_clusters_come_change_and_go_while_the_server_runs(folder: fleets.Folder, tmp_path: Path) -> None:
+    """Scripts see each change with their next call, also the policy that a label brings; the default is the first."""
+    with server(folder, tmp_path, MORE) as (opened, ask):
+        assert value(ask("k8s.contexts()")) == []
+        assert "no cluster has been found yet" in ask("k8s.coreV1().list_namespace()")
+        folder.add("b", env="dev", region="eu")
+        fleets.wait_for(opened.fleet, {"b": {"env": "dev", "region": "eu"}})
+        assert value(ask(f"[k8s.name, k8s.contexts(), {COUNT.format('b')}]")) == ["b", ["b"], True]
+        folder.add("a", env="dev", region="us")
+        fleets.wait_for(opened.fleet, {"a": {"env": "dev", "region": "us"}, "b": {"env": "dev", "region": "eu"}})
+        chosen = "k8s.contexts(label_selector='env=dev,region in (eu)'), k8s.contexts(group='production')"
+        assert value(ask(f"[k8s.name, k8s.contexts(), {chosen}]")) == ["a", ["a", "b"], ["b"], []]
+        folder.add("b", env="prod")
+        fleets.wait_for(opened.fleet, {"a": {"env": "dev", "region": "us"}, "b": {"env": "prod"}})
+        assert value(ask("k8s.contexts(group='production')")) == ["b"]
+        assert "policy." in ask(COUNT.format("b"))
+        assert value(ask(f"[{COUNT.format('a')}]")) == [True]
+        folder.remove("b")
+        fleets.wait_for(opened.fleet, {"a": {"env": "dev", "region": "us"}})
+        refused = ask(COUNT.format("b"))
+        assert "policy.unknown_context" in refused and "k8s.contexts() gives a" in refused
+        assert value(ask(f"[{COUNT.format('a')}]")) == [True]
+
+
+def test_a_selector_or_group_that_cannot_be_read_is_refused(folder: fleets.Folder, tmp_path: Path) -> None:
+    """By an error that says what there is; the next script is answered."""
+    folder.add("a", env="prod")
+    with server(folder, tmp_path, MORE) as (_, ask):
+        assert "there is no group 'x'; there is: production, nowhere" in ask("k8s.contexts(group='x')")
+        assert "unable to parse requirement" in ask("k8s.contexts(label_selector='env in prod')")
+        assert "more than 4096 characters" in ask("k8s.contexts(label_selector='a' * 5000)")
+        assert "takes texts" in ask("k8s.contexts({'env': 'prod'})")
+        assert value(ask("k8s.contexts('env=prod')")) == ["a"]
+
+
+def test_listed_clusters_have_labels_and_win_over_found_ones(folder: fleets.Folder, tmp_path: Path) -> None:
+    """A found cluster of the same name is not reached, and both kinds are selected by labels."""
+    folder.add("a", {"server": "https://127.0.0.1:1"}, env="dev")
+    folder.add("c", env="dev")
+    whole = tmp_path / "listed"
+    listed = fleets.kubeconfig("a", folder.cluster, folder.user)
+    whole.write_text(listed)
+    more = f'[contexts.a]\nkubeconfig = "{whole}"\nlabels = {{ env = "prod" }}\n'
+    with server(folder, tmp_path, more) as (_, ask):
+        assert value(ask(f"[k8s.contexts(), k8s.contexts('env=prod'), {COUNT.format('a')}]")) == [
+            ["a", "c"],
+            ["a"],
+            True,
+        ]
+
+
+def test_many_clusters_answer_in_one_script(folder: fleets.Folder, tmp_path: Path) -> None:
+    """Several at a time; the dead ones are named in the answer, and few connections stay open."""
+    for number in range(50):
+        folder.add(f"c{number:02}", env="prod")
+    for number in range(3):
+        folder.add(f"dead{number}", {"server": "https://127.0.0.1:1"}, env="prod")
+    script = """
+names = k8s.contexts("env=prod")
+found = k8s.parallel([lambda c=c: len(k8s.context(c).coreV1().list_namespace()) for c in names])
+[len(names), sum(isinstance(each, int) for each in found)]
+"""
+    with server(folder, tmp_path) as (_, ask):
+        text = ask(script)
+        assert value(text) == [53, 50], text
+        assert "dead0: cluster.unreachable" in text and "dead2: cluster.unreachable" in text

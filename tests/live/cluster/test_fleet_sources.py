@@ -8,13 +8,13 @@ import re
 import secrets
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
+import anyio
 import pytest
 import yaml
 
-from kubescript import config
-from kubescript.fleet import fleet, sources
+from kubescript import app
 from tests.kit import clients, cluster_api, paths, patience
 from tests.kit.controlplane.server import ControlPlane
 from tests.kit.hub import MANAGED_CLUSTER, PROFILE, Hub, definition
@@ -38,33 +38,38 @@ def hub(scratch: ControlPlane, namespace: str) -> Hub:
 RULES: Final = re.compile(r"```yaml\n# ([a-z-]+): [^\n]*\n(.*?)```", re.DOTALL)
 
 
+class Server:
+    """A server of a fleet."""
+
+    def __init__(self, opened: app.Application) -> None:
+        self._opened = opened
+
+    def members(self) -> dict[str, Mapping[str, str]]:
+        """The clusters found, with their labels."""
+        return {name: dict(member.labels) for name, member in self._opened.fleet.members().items()}
+
+    def ask(self, name: str) -> str:
+        """What a script on a cluster is refused, and as whom."""
+
+        async def ask() -> str:
+            async with clients.joined(self._opened) as client:
+                return clients.text(await clients.evaluate(client, f"k8s.context({name!r}).coreV1().list_node()"))
+
+        return anyio.run(ask)
+
+
 @contextlib.contextmanager
-def following(hub: Hub, folder: Path, **settings: Any) -> Iterator[fleet.Fleet]:
-    """A fleet of these settings, found with the rights that the documentation names and no others."""
-    source = settings["source"]
+def serving(hub: Hub, folder: Path, source: str, **settings: str) -> Iterator[Server]:
+    """A server whose fleet is found with the rights that the documentation names and no others."""
     rules = dict(RULES.findall((paths.ROOT / "docs/fleet.md").read_text()))[source]
     given = yaml.safe_load(rules.replace("[kubescript]", json.dumps([settings.get("managed_service_account")])))
     hub.bind(source, given, in_all="namespace" not in settings)
-    path = folder / f"{source}.kubeconfig"
-    path.write_text(json.dumps(hub.member(source)))
-    opened = sources.open_fleet(config.Settings(kubeconfig=path, fleet=config.Fleet(**settings)))
-    with contextlib.closing(opened):
-        opened.start()
-        assert opened.wait(60)
-        yield opened
-
-
-def labels(found: fleet.Fleet) -> dict[str, Mapping[str, str]]:
-    """The members' labels."""
-    return {name: dict(member.labels) for name, member in found.members().items()}
-
-
-def who(found: fleet.Fleet, name: str, folder: Path) -> str:
-    """What a script on a member is refused, and as whom."""
-    path = folder / "kubeconfig"
-    path.write_bytes(found.members()[name].kubeconfig)
-    with clients.asking("--kubeconfig", str(path)) as ask:
-        return clients.text(ask("k8s.CoreV1Api().list_node()"))
+    kubeconfig = folder / f"{source}.kubeconfig"
+    kubeconfig.write_text(json.dumps(hub.member(source)))
+    file = folder / "kubescript.yaml"
+    file.write_text(json.dumps({"fleet": {"source": source, "kubeconfig": str(kubeconfig), **settings}}))
+    with clients.application(["--toolsets", "code", "--config", str(file)]) as opened:
+        yield Server(opened)
 
 
 def test_a_secret_each_is_a_cluster(hub: Hub, tmp_path: Path) -> None:
@@ -74,16 +79,14 @@ def test_a_secret_each_is_a_cluster(hub: Hub, tmp_path: Path) -> None:
     eu = hub.secret("eu", {"kubeconfig": hub.member("eu"), "note": "x"}, selected | {"env": "prod"})
     hub.put(eu)
     selector = f"fleet={hub.namespace}"
-    with following(hub, tmp_path, source="secrets", namespace=hub.namespace, label_selector=selector) as found:
-        assert labels(found) == {"eu": selected | {"env": "prod"}}
-        assert f"system:serviceaccount:{hub.namespace}:eu" in who(found, "eu", tmp_path)
+    with serving(hub, tmp_path, "secrets", namespace=hub.namespace, label_selector=selector) as found:
+        assert found.members() == {"eu": selected | {"env": "prod"}}
+        assert f"system:serviceaccount:{hub.namespace}:eu" in found.ask("eu")
         hub.put(hub.secret("us", {"any": hub.member("us")}, selected))
         patience.until(lambda: list(found.members()) == ["eu", "us"])
-        revision = found.members()["eu"].revision
         hub.put(hub.secret("eu", {"kubeconfig": hub.member("second")}, selected | {"env": "dev"}))
-        patience.until(lambda: labels(found)["eu"]["env"] == "dev")
-        assert found.members()["eu"].revision != revision
-        assert f"system:serviceaccount:{hub.namespace}:second" in who(found, "eu", tmp_path)
+        patience.until(lambda: found.members()["eu"]["env"] == "dev")
+        assert f"system:serviceaccount:{hub.namespace}:second" in found.ask("eu")
         hub.remove(eu)
         patience.until(lambda: list(found.members()) == ["us"])
 
@@ -102,16 +105,16 @@ def test_a_provisioned_cluster_of_cluster_api_is_a_cluster(hub: Hub, tmp_path: P
     hub.put(web)
     contract = {"cluster.x-k8s.io/cluster-name": "web"}
     hub.put(hub.secret("web-ca", {"tls.crt": "x", "tls.key": "y"}, contract))
-    with following(hub, tmp_path, source="cluster-api", namespace=hub.namespace) as found:
-        assert labels(found) == {}
+    with serving(hub, tmp_path, "cluster-api", namespace=hub.namespace) as found:
+        assert found.members() == {}
         hub.put(hub.secret("web-kubeconfig", {"value": hub.member("web")}, contract))
         hub.put(web | {"status": {"phase": "Provisioned"}})
-        patience.until(lambda: labels(found) == {"web": {"env": "prod"}})
-        assert f"system:serviceaccount:{hub.namespace}:web" in who(found, "web", tmp_path)
-        with following(hub, tmp_path, source="cluster-api", label_selector="env=prod") as everywhere:
+        patience.until(lambda: found.members() == {"web": {"env": "prod"}})
+        assert f"system:serviceaccount:{hub.namespace}:web" in found.ask("web")
+        with serving(hub, tmp_path, "cluster-api", label_selector="env=prod") as everywhere:
             assert f"{hub.namespace}.web" in everywhere.members()
         hub.put(web | {"status": {"phase": "Deleting"}})
-        patience.until(lambda: labels(found) == {})
+        patience.until(lambda: found.members() == {})
 
 
 def test_an_available_managed_cluster_is_a_cluster(hub: Hub, tmp_path: Path) -> None:
@@ -137,13 +140,13 @@ def test_an_available_managed_cluster_is_a_cluster(hub: Hub, tmp_path: Path) -> 
         "managed_service_account": account,
         "label_selector": f"cluster.open-cluster-management.io/clusterset={hub.namespace}",
     }
-    with following(hub, tmp_path, **settings) as found:
-        assert labels(found) == {}
+    with serving(hub, tmp_path, **settings) as found:
+        assert found.members() == {}
         hub.put(hub.secret(account, {"token": hub.token(account), "ca.crt": "unused"}, {}))
-        patience.until(lambda: labels(found) == {hub.namespace: selected})
-        assert f"system:serviceaccount:{hub.namespace}:{account}" in who(found, hub.namespace, tmp_path)
+        patience.until(lambda: found.members() == {hub.namespace: selected})
+        assert f"system:serviceaccount:{hub.namespace}:{account}" in found.ask(hub.namespace)
         hub.put(managed | {"spec": spec | {"hubAcceptsClient": False}})
-        patience.until(lambda: labels(found) == {})
+        patience.until(lambda: found.members() == {})
 
 
 def test_a_cluster_profile_is_a_cluster(hub: Hub, tmp_path: Path) -> None:
@@ -158,11 +161,11 @@ def test_a_cluster_profile_is_a_cluster(hub: Hub, tmp_path: Path) -> None:
             "spec": {"clusterManager": {"name": "test"}},
             "status": {field: [{"name": "other", "cluster": {"server": "https://10.0.0.9"}}, provider]},
         })  # fmt: skip
-    with following(hub, tmp_path, source="cluster-profiles", namespace=hub.namespace) as found:
-        assert labels(found) == {}
+    with serving(hub, tmp_path, "cluster-profiles", namespace=hub.namespace) as found:
+        assert found.members() == {}
         hub.put(hub.secret("of-a", {"token": hub.token("a")}, {"x-k8s.io/cluster-profile": "a"}))
         hub.put(hub.secret("of-b", {"token": hub.token("b")}, {"x-k8s.io/cluster-profile": "b"}))
         hub.put(hub.secret("of-c", {"Config": hub.member("c")}, {"x-k8s.io/cluster-profile": "c"}))
-        patience.until(lambda: labels(found) == {name: {"env": name} for name in "abc"})
+        patience.until(lambda: found.members() == {name: {"env": name} for name in "abc"})
         for name in "abc":
-            assert f"system:serviceaccount:{hub.namespace}:{name}" in who(found, name, tmp_path)
+            assert f"system:serviceaccount:{hub.namespace}:{name}" in found.ask(name)

@@ -1,0 +1,156 @@
+"""Whoever may write a hub's objects adds clusters to the fleet, and gains nothing else: no program, no file, no
+credentials of this server or of its callers."""
+
+from __future__ import annotations
+
+import base64
+import logging
+import ssl
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+
+from kubescript import app
+from kubescript_safety.controlplane import pki
+from tests.kit import api_server, callers, clients, patience
+from tests.kit.controlplane.server import ControlPlane
+from tests.kit.hub import Hub
+
+pytestmark = pytest.mark.cluster
+
+CANARY = "c4n4ry-5e1f"
+SETTINGS = """
+[contexts.home]
+kubeconfig = "{kubeconfig}"
+context = "test"
+[fleet]
+source = "secrets"
+kubeconfig = "{kubeconfig}"
+namespace = "{namespace}"
+label_selector = "fleet={label}"
+"""
+
+
+@pytest.fixture(scope="module")
+def hub(scratch: ControlPlane, namespace: str) -> Hub:
+    return Hub(scratch.kubeconfig, namespace)
+
+
+@pytest.fixture
+def stranger(tmp_path: Path) -> Iterator[tuple[api_server.Server, dict[str, Any]]]:
+    """An API server of a stranger's, and the section of a kubeconfig that names it."""
+    authority = pki.Authority()
+    authority.serving(["stranger"], ["127.0.0.1"]).write(tmp_path, "stranger")
+    tls = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    tls.load_cert_chain(tmp_path / "stranger.crt", tmp_path / "stranger.key")
+    server = api_server.Server(tls)
+    yield server, {"server": server.url, "certificate-authority-data": base64.b64encode(authority.certificate).decode()}
+    server.close()
+
+
+def settings(hub: Hub, label: str) -> str:
+    """A server's own cluster, and a fleet of the Secrets with this label."""
+    return SETTINGS.format(kubeconfig=hub.kubeconfig, namespace=hub.namespace, label=label)
+
+
+def of(cluster: dict[str, Any], user: dict[str, Any]) -> dict[str, Any]:
+    """A kubeconfig of these sections."""
+    return {
+        "clusters": [{"name": "c", "cluster": cluster}],
+        "users": [{"name": "u", "user": user}],
+        "contexts": [{"name": "x", "context": {"cluster": "c", "user": "u"}}],
+    }
+
+
+def test_only_a_plain_kubeconfig_makes_a_cluster(hub: Hub, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """Others are left out and named in the log, without a word of what they have; they end nothing, and one that is
+    mended is a cluster at once."""
+    touched = tmp_path / "touched"
+    cluster, token = hub.cluster(), {"token": CANARY}
+    program = {"apiVersion": "client.authentication.k8s.io/v1", "command": "touch", "args": [str(touched), CANARY]}
+    many = {f"label-{number}": "x" for number in range(100)}
+    planted: dict[str, tuple[dict[str, object], dict[str, str]]] = {
+        "exec": ({"kubeconfig": of(cluster, {"exec": program})}, {}),
+        "provider": ({"kubeconfig": of(cluster, {"auth-provider": {"name": "gcp", "config": token}})}, {}),
+        "file": ({"kubeconfig": of(cluster, {"tokenFile": f"/{CANARY}"})}, {}),
+        "proxy": ({"kubeconfig": of(cluster | {"proxy-url": f"http://{CANARY}"}, token)}, {}),
+        "insecure": ({"kubeconfig": of({"server": hub.server, "insecure-skip-tls-verify": True}, token)}, {}),
+        "plain": ({"kubeconfig": of({"server": "http://127.0.0.1"}, token)}, {}),
+        "query": ({"kubeconfig": of(cluster | {"server": f"{hub.server}/x?{CANARY}="}, token)}, {}),
+        "impersonates": ({"kubeconfig": of(cluster, token | {"as": CANARY})}, {}),
+        "header": ({"kubeconfig": of(cluster, {"token": f"a\r\n{CANARY}: b"})}, {}),
+        "large": ({"kubeconfig": of(cluster, {"token": CANARY * 10_000})}, {}),
+        "deep": ({"kubeconfig": "[" * 60_000}, {}),
+        "alias": ({"kubeconfig": f"a: &a {CANARY}\nb: *a"}, {}),
+        "labels": ({"kubeconfig": of(cluster, token)}, many),
+        "empty": ({"a": CANARY, "b": CANARY}, {}),
+    }
+    label = {"fleet": "plain"}
+    for name, (data, labels) in planted.items():
+        hub.put(hub.secret(name, data, label | labels))
+    hub.put(hub.secret("good", {"kubeconfig": hub.member("good")}, label))
+    config = tmp_path / "kubescript.toml"
+    config.write_text(settings(hub, "plain"))
+    caplog.set_level(logging.WARNING)
+
+    async def ask(opened: app.Application) -> str:
+        async with clients.joined(opened) as client:
+            return clients.text(await clients.evaluate(client, "k8s.context('good').coreV1().list_node()"))
+
+    with clients.application(["--toolsets", "code", "--config", str(config)]) as opened:
+        patience.until(lambda: list(opened.fleet.members()) == ["good"])
+        assert f"{hub.namespace}:good" in anyio.run(ask, opened)
+        for name in planted:
+            assert f"{name} is left out" in caplog.text or f"/{name} is left out" in caplog.text
+        hub.put(hub.secret("exec", {"kubeconfig": hub.member("good")}, label))
+        patience.until(lambda: list(opened.fleet.members()) == ["exec", "good"])
+    assert not touched.exists()
+    assert CANARY not in caplog.text
+
+
+def test_a_strangers_server_gets_the_strangers_credentials_alone(
+    hub: Hub, stranger: tuple[api_server.Server, dict[str, Any]], tmp_path: Path
+) -> None:
+    """And where it sends requests on to, none arrives."""
+    server, cluster = stranger
+    hub.put(hub.secret("theirs", {"kubeconfig": of(cluster, {"token": "their-own"})}, {"fleet": "stranger"}))
+    inside = api_server.Server()
+    server.steps = [api_server.whole(b"{}", "307 Temporary Redirect", f"Location: {inside.url}/api/v1/secrets")] * 2
+    config = tmp_path / "kubescript.toml"
+    config.write_text(settings(hub, "stranger"))
+    with clients.asking("--config", str(config)) as ask:
+        clients.text(ask("k8s.context('theirs').coreV1().list_node()"))
+        nodes = "k8s.context('home').coreV1().list_node()"
+        assert clients.text(ask(f"len({nodes}.items) >= 0")) == "true"
+    inside.close()
+    assert server.requests
+    assert not inside.requests
+    for request in server.requests:
+        headers = [line for line in request.splitlines() if line.lower().startswith(("authorization", "imperson"))]
+        assert headers == ["Authorization: Bearer their-own"]
+
+
+def test_no_callers_token_goes_to_a_strangers_server(
+    hub: Hub, stranger: tuple[api_server.Server, dict[str, Any]], tmp_path: Path
+) -> None:
+    """With `acts_as = "caller"` the server's own cluster gets it, and a found one of which no audience is stated does
+    not."""
+    server, cluster = stranger
+    hub.put(hub.secret("theirs", {"kubeconfig": of(cluster, {"token": "their-own"})}, {"fleet": "callers"}))
+    people = callers.Callers(hub.kubeconfig, tmp_path)
+
+    async def ask(port: int) -> tuple[str, str]:
+        async with callers.connected(port, people.account_token("bob")) as client:
+            theirs = await clients.evaluate(client, "k8s.context('theirs').coreV1().list_node()")
+            own = await clients.evaluate(client, "k8s.context('home').coreV1().list_node()")
+            return clients.text(theirs), clients.text(own)
+
+    tables = ('acts_as = "caller"', settings(hub, "callers"), "[auth]\ntoken_review = true")
+    with people.serving(*tables) as port:
+        theirs, own = anyio.run(ask, port)
+    assert "cluster.auth" in theirs
+    assert "callers-shop:bob" in own
+    assert not server.requests

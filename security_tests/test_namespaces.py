@@ -23,7 +23,7 @@ from kubescript.cli import demo
 from kubescript.output import fencing
 from kubescript.toolsets import base, builtin
 from kubescript.wire import exchanges
-from tests.kit import clients, fork_servers
+from tests.kit import clients, fork_servers, trails
 from tests.kit.controlplane import shared
 from tests.kit.controlplane.server import ControlPlane
 from tests.kit.controlplane.writer import Writer
@@ -95,16 +95,19 @@ class World:
         return answer.text
 
 
-def settings(plane: ControlPlane | None, folder: Path, *patterns: str) -> config.Settings:
+def settings(plane: ControlPlane | None, folder: Path, *patterns: str, **more: Any) -> config.Settings:
     """A server for two callers, of whom Alice is limited."""
     file = folder / "tokens.csv"
     file.write_text(f"{secrets.token_hex(16)},alice,uid-alice,\n{secrets.token_hex(16)},bob,uid-bob,\n")
     file.chmod(0o600)
-    return config.Settings.model_validate({
-        "kubeconfig": plane and plane.kubeconfig, "writes": "plan", "transport": "http", "toolsets": TOOLSETS,
+    given: dict[str, Any] = {
+        "writes": "plan", "transport": "http", "toolsets": TOOLSETS, "sandbox": {"strict": False},
         "auth": {"tokens_file": file}, "plans": {"store": str(folder / "plans.db"), "follow_s": 0},
-        "sandbox": {"strict": False}, "access": [{"users": ["alice"], "namespaces": patterns or PATTERNS}, {}],
-    })  # fmt: skip
+        "access": [{"users": ["alice"], "namespaces": patterns or PATTERNS}, {}],
+    }  # fmt: skip
+    if plane is not None:
+        given["kubeconfig"] = plane.kubeconfig
+    return config.Settings.model_validate(given | more)
 
 
 @pytest.fixture(scope="module")
@@ -454,18 +457,27 @@ def test_a_plan_stays_within_the_limit_that_its_author_has_by_now(
     assert "late" in found and "early" not in found
 
 
-def test_a_saved_cluster_is_limited_too(tmp_path: Path, attacks: Callable[[int], None]) -> None:
-    """A snapshot answers as an API server would, and the same limit stands before it."""
-    attacks(3)
-    given = settings(None, tmp_path, "shop*").model_copy(update={"kubeconfig": None, "snapshot": demo.SNAPSHOT})
+def test_a_saved_cluster_is_limited_too_and_what_was_read_of_it_is_replayed(
+    tmp_path: Path, attacks: Callable[[int], None]
+) -> None:
+    """The same limit stands before every context, also where only metadata of Namespaces is served; the record has what
+    a replay needs to make the same lists."""
+    attacks(4)
+    file = tmp_path / "audit.jsonl"
+    metadata = {"group": "", "kind": "Namespace", "serve": "metadata"}
+    contexts = {"one": {"snapshot": demo.SNAPSHOT}, "two": {"snapshot": demo.SNAPSHOT, "denied_resources": [metadata]}}
+    given = settings(None, tmp_path, "shop*", contexts=contexts, audit={"file": file, "responses": True})
+    pods = "sorted({each.metadata.namespace for each in k8s.context('two').coreV1().list_pod_for_all_namespaces()})"
     with fork_servers.open_application(given) as opened:
         own = opened.tenant(ALICE, access_rules.narrow(given, ALICE), opened.operator)
         with contextlib.closing(own):
-            everything = World(own, opened.operator, None)
-            script = "sorted({each.metadata.namespace for each in k8s.coreV1().list_pod_for_all_namespaces()})"
-            assert "shop" in everything.run(script, limited=False) and "kube-system" in everything.run(
-                script, limited=False
-            )
-            assert '["shop"]' in everything.run(script)
-            assert '["shop"]' in everything.run("[each.metadata.name for each in k8s.coreV1().list_namespace()]")
-            assert "policy.namespace" in everything.run("k8s.coreV1().list_node()")
+            world = World(own, opened.operator, None)
+            assert "kube-system" in world.run(pods, limited=False)
+            assert '["shop"]' in world.run(pods)
+            for name in contexts:
+                names = f"[each.metadata.name for each in k8s.context({name!r}).coreV1().list_namespace()]"
+                assert '["shop"]' in world.run(names)
+            assert "policy.namespace" in world.run("k8s.context('two').coreV1().list_node()")
+    replayed = trails.run("audit", "replay", str(file)).stdout.splitlines()
+    assert len(replayed) == 5 and all(line.endswith(" same") for line in replayed), replayed
+    assert [each["rule"] for each in trails.records(file, "call") if each["decision"] == "deny"] == ["policy.namespace"]

@@ -90,6 +90,8 @@ class Document(msgspec.Struct, frozen=True):
     notes: list[notes.Note | str]
     """Some are strings in documents that an earlier version wrote."""
     answer: str
+    namespaces: tuple[str, ...] = ()
+    """The patterns of the only namespaces that the script could see; none: all."""
 
 
 def folder_of(path: Path) -> Path:

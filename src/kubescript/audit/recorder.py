@@ -13,7 +13,7 @@ import socket
 import uuid
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import kubescript
 from kubescript import config, errors, types
@@ -24,11 +24,14 @@ from kubescript.changes import plan
 from kubescript.changes.store import record as plan_record
 from kubescript.output import notes
 from kubescript.request import request
+from kubescript.wire import exchanges
 from kubescript_sandbox import runs
 
 __all__ = ["Recorder", "open_recorder", "state"]
 
 log = logging.getLogger(__name__)
+
+_NOWHERE: Final = exchanges.Parameters("", "")
 
 
 def open_recorder(
@@ -114,11 +117,11 @@ class Recorder:
         script: str,
         caller: types.Caller,
         limits: runs.Limits,
-        where: tuple[tuple[str, ...], str],
+        where: exchanges.Parameters,
     ) -> Entry:
         """Opens the entry of a script that is about to run. Raises AuditError when the file cannot be written.
 
-        `where` names the contexts that the script may use, and its default namespace.
+        `where` names the contexts that the script may use, its default namespace, and those to which it is limited.
         """
         # A script whose calls cannot be recorded must not start.
         self._log.check()
@@ -131,7 +134,7 @@ class Recorder:
         """Opens an entry for calls without a script. With an `identity`, they are recorded on the record of that id
         alone."""
         subject = self._subject(caller, "")
-        return Entry(self, subject, "", runs.Limits(), ((), ""), counts_denials=False, identity=identity)
+        return Entry(self, subject, "", runs.Limits(), _NOWHERE, counts_denials=False, identity=identity)
 
     def identity(self) -> str:
         """Returns the id of the record, which no other record has. Raises AuditError."""
@@ -245,7 +248,7 @@ class Entry:
         subject: script_records.Subject,
         script: str,
         limits: runs.Limits,
-        where: tuple[tuple[str, ...], str],
+        where: exchanges.Parameters,
         *,
         counts_denials: bool = True,
         identity: str = "",

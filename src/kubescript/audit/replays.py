@@ -95,7 +95,7 @@ class Capture:
     def save(
         self,
         limits: runs.Limits,
-        where: tuple[tuple[str, ...], str],
+        where: exchanges.Parameters,
         summary: summary.Summary,
         missed: Sequence[notes.Note],
         answer: types.Answer,
@@ -103,12 +103,12 @@ class Capture:
         """Saves the whole evaluation; returns its hash. Raises AuditError."""
         if self.failed is not None:
             raise self.failed
-        contexts, namespace = where
         return self._store.save_replay(
             {
                 "limits": asdict(limits),
-                "contexts": contexts,
-                "namespace": namespace,
+                "contexts": where.contexts,
+                "namespace": where.namespace,
+                "namespaces": where.namespaces,
                 "calls": self._calls,
                 "tally": {"redacted": self._mask(summary.redacted)},
                 "notes": [(self._mask(note.sentence), tuple(map(self._mask, note.values))) for note in missed],

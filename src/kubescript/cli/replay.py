@@ -85,7 +85,7 @@ def _compare(
     document = attachments.document(folder, entry)
     script = attachments.script(folder, entry["script"])
     cluster = _RecordedCluster(folder, document)
-    limited = _with_limits(settings, document.limits)
+    limited = _with_limits(settings, document.limits).limit_namespaces(document.namespaces or None)
     session = evaluator.Evaluator(limited, evaluator.Host(runner), cluster)
     answer = anyio.run(session.evaluate, script, document.limits.timeout_ms)
     if cluster.lost is not None:

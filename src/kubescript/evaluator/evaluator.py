@@ -142,8 +142,7 @@ class Evaluator:
         audit = self._host.audit
         if audit is None:
             return None
-        where = self._handler.names, self._handler.namespace
-        return audit.begin(request.script, request.caller, request.limits, where)
+        return audit.begin(request.script, request.caller, request.limits, self._jobs.locate())
 
     def _open_operation(
         self, request: script_request.ScriptRequest, entry: hosts.Entry | None, drafted: operation.Draft | None

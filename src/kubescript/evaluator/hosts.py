@@ -12,6 +12,7 @@ from kubescript.changes import plan
 from kubescript.evaluator import runbook_calls
 from kubescript.output import notes
 from kubescript.telemetry import evaluation
+from kubescript.wire import exchanges
 from kubescript_sandbox import runs
 
 __all__ = ["Audit", "Entry", "Host", "Runner"]
@@ -35,11 +36,8 @@ class Entry(records.Journal, runbook_calls.Ledger, Protocol):
 class Audit(Protocol):
     """The audit record of scripts."""
 
-    def begin(
-        self, script: str, caller: types.Caller, limits: runs.Limits, where: tuple[tuple[str, ...], str]
-    ) -> Entry:
-        """Records that a script is about to run with these contexts and this namespace. Raises AuditError when it must
-        not run."""
+    def begin(self, script: str, caller: types.Caller, limits: runs.Limits, where: exchanges.Parameters) -> Entry:
+        """Records that a script is about to run, and where. Raises AuditError when it must not run."""
 
     def record_refusal(self, script: str, caller: types.Caller, code: str) -> None:
         """Records that a script did not run. Raises AuditError."""

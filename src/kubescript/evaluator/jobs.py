@@ -67,6 +67,11 @@ class Jobs:
         style = self.answers.style(operation.summary, request.patience(deadline))
         return outcome, style.text
 
+    def locate(self) -> exchanges.Parameters:
+        """Returns where a script runs."""
+        names, namespace = self.handler.names, self.handler.namespace
+        return exchanges.Parameters(namespace, names[0], names, self.settings.namespaces or ())
+
     def _describe(
         self,
         request: script_request.ScriptRequest,
@@ -76,7 +81,6 @@ class Jobs:
         wrap: Callable[[types.OnCall], types.OnCall] | None = None,
     ) -> types.Job:
         """Returns the job of a script; `wrap` wraps the function that answers its calls."""
-        names, namespace = self.handler.names, self.handler.namespace
 
         def on_call(asked: exchanges.Call, timeout_s: float) -> broker.Answer:
             return self.handler.handle(asked, operation, timeout_s)
@@ -86,7 +90,7 @@ class Jobs:
         return conversation.Job(
             script=request.script,
             limits=request.limits,
-            parameters=exchanges.Parameters(namespace, names[0], names, self.settings.namespaces or ()),
+            parameters=self.locate(),
             on_call=answer if entry is None else entry.capture_answers(answer),
             on_progress=_progress_reporter(request.on_progress, style),
             on_refused=operation.summary.refuse,

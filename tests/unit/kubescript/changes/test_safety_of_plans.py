@@ -20,6 +20,7 @@ from kubescript.changes import attempt, draft, plan, review
 from kubescript.changes.rules.conduct import configuration, transcript
 from kubescript.kube import state
 from kubescript.request import request
+from kubescript.wire import exchanges
 from kubescript_sandbox import runs
 from tests.kit import trails
 
@@ -363,7 +364,7 @@ def test_a_plan_is_judged_once_it_was_applied(file: Path, record: recorder.Recor
     """Its record tells what its requests change; whoever approved them, its author made them. A plan that nobody has
     approved changes nothing, unless it is asked for."""
     steps = planned(engine, write("delete", POD, None), write("patch", DEPLOYMENT, NEW, PARTIAL))
-    record.begin("1", CALLER, runs.Limits(), ((), "")).record_plan(as_plan(steps))
+    record.begin("1", CALLER, runs.Limits(), exchanges.Parameters("", "")).record_plan(as_plan(steps))
     assert audited(file)[1] == "0 changes: 0 critical, 0 warnings\n"
     code, text = audited(file, "--planned")
     assert code == 1 and "plan p-1 critical NO_DESTRUCTIVE_SHORTCUTS" in text
@@ -427,7 +428,7 @@ def test_the_record_of_a_plan_is_bounded_and_masked(
     token = {"metadata": {"name": "web-2", "labels": {"token": "ghp_" + "a1B2c3D4e5F6" * 3}}}
     (step,) = planned(engine, create)
     named = [step] + [step_with(step, f"web-{number}", token) for number in range(99)]
-    record.begin("1", CALLER, runs.Limits(), ((), "")).record_plan(as_plan(tuple(named)))
+    record.begin("1", CALLER, runs.Limits(), exchanges.Parameters("", "")).record_plan(as_plan(tuple(named)))
     record.close()
     (line,) = [one for one in file.read_bytes().splitlines() if b'"type":"plan"' in one]
     assert len(line) < 32 * 1024 and b"ghp_" not in line and b'"value"' not in line

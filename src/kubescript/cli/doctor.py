@@ -4,6 +4,7 @@ clusters scripts may name, and under which rules."""
 from __future__ import annotations
 
 import contextlib
+import time
 from collections.abc import Iterator
 from concurrent import futures
 from typing import Final
@@ -15,7 +16,7 @@ from kubescript.changes.rules import write_settings
 from kubescript.cli import diagnosis, questions, rights, serving
 from kubescript.cluster import kubeconfig
 from kubescript.commands import examination
-from kubescript.fleet import directory, member, sources
+from kubescript.fleet import directory, fleet, member, sources
 from kubescript.output import sanitizing
 from kubescript.policy import permissions
 from kubescript.runbooks import examination as runbooks
@@ -34,6 +35,8 @@ _MAX_LABELS: Final = 200
 """Characters of one cluster's labels."""
 _FIRST_SET_S: Final = 10.0
 """Seconds that a source of clusters may take."""
+_STEP_S: Final = 0.2
+"""Seconds between two looks at it."""
 
 
 def _masker_layers(settings: config.Settings) -> tuple[protocol.Layer, ...]:
@@ -126,14 +129,24 @@ def _found(settings: config.Settings) -> Iterator[tuple[directory.Directory, tup
         known = directory.Directory(settings, found)
         findings: tuple[tuple[bool, str], ...] = ()
         if found.is_on:
-            has_come = found.wait(_FIRST_SET_S)
-            text = f"{settings.fleet.source}: {len(found.members())} clusters were found"
-            if len(known.list_names()) > _MAX_EXAMINED:
-                text += f"; the first {_MAX_EXAMINED} are examined"
-            if not has_come:
-                text = f"{settings.fleet.source}: it has not answered within {_FIRST_SET_S:.0f} s"
-            findings = ((has_come, text),)
+            findings = (_examine_source(settings.fleet, found),)
         yield known, findings
+
+
+def _examine_source(settings: config.Fleet, found: fleet.Fleet) -> tuple[bool, str]:
+    """Waits for the first clusters or a problem; returns whether the source answers, and how many it has found."""
+    ends = time.monotonic() + _FIRST_SET_S
+    while not found.wait(_STEP_S) and not found.problem and time.monotonic() < ends:
+        continue
+    if found.problem:
+        return False, f"{settings.source}: {found.problem}"
+    if not found.wait(0):
+        return False, f"{settings.source}: it has not answered within {_FIRST_SET_S:.0f} s"
+    count = len(found.members())
+    text = f"{settings.source}: {count} clusters were found"
+    if count > _MAX_EXAMINED:
+        text += f"; the first {_MAX_EXAMINED} are examined"
+    return True, text
 
 
 def _cluster(

@@ -26,6 +26,10 @@ _SHOWN: Final = 20
 class Source(Protocol):
     """Where clusters are found."""
 
+    @property
+    def problem(self) -> str:
+        """Why clusters cannot be looked for now; empty if they can."""
+
     def watch(self, publish: Callable[[Mapping[str, member.Member]], None], stop: threading.Event) -> None:
         """Publishes all members, and all of them again after each change, until `stop` is set. What cannot be read of
         one member is logged, without its secrets, and the member left out. While the source does not answer, nothing
@@ -53,6 +57,11 @@ class Fleet:
         """Starts to look for clusters, in a thread of its own."""
         if self._source is not None:
             self._thread.start()
+
+    @property
+    def problem(self) -> str:
+        """Why the source cannot be read now; empty if it can."""
+        return self._source.problem if self._source is not None else ""
 
     def members(self) -> Mapping[str, member.Member]:
         """Returns the members by name, sorted. The mapping never changes; a new set is a new mapping."""

@@ -30,6 +30,8 @@ class Folder:
     """The source `kubeconfig-dir`."""
 
     def __init__(self, path: Path, every_s: float = _EVERY_S) -> None:
+        self.problem = ""
+        """See `fleet.Source`."""
         self._path = path
         self._every_s = every_s
         self._read: dict[Path, tuple[_State, list[member.Member]]] = {}
@@ -39,21 +41,21 @@ class Folder:
         """See `fleet.Source`."""
         before = None
         while not stop.is_set():
-            states = self._look(before)
+            states = self._look()
             if states is not None and states != before:
                 before = states
                 publish(_name(self._update(states)))
             stop.wait(self._every_s)
 
-    def _look(self, before: object) -> dict[Path, _State] | None:
-        """Returns the files and their states; None, and a warning at first, if the folder cannot be read."""
+    def _look(self) -> dict[Path, _State] | None:
+        """Returns the files and their states; None, and a new warning, if the folder cannot be read."""
+        before, self.problem = self.problem, ""
         try:
             return dict(_files(self._path))
         except OSError as error:
-            if before is None:
-                log.warning(
-                    "fleet.folder: cannot read %s: %s", self._path, error.strerror, extra={"event": "fleet.folder"}
-                )
+            self.problem = f"fleet.folder: cannot read {self._path}: {error.strerror}"
+            if self.problem != before:
+                log.warning("%s", self.problem, extra={"event": "fleet.folder"})
             return None
 
     def _update(self, states: Mapping[Path, _State]) -> dict[Path, list[member.Member]]:

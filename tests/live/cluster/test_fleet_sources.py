@@ -15,7 +15,7 @@ import pytest
 import yaml
 
 from kubescript import app
-from tests.kit import clients, cluster_api, paths, patience
+from tests.kit import clients, cluster_api, commands, paths, patience
 from tests.kit.controlplane.server import ControlPlane
 from tests.kit.hub import MANAGED_CLUSTER, PROFILE, Hub, definition
 
@@ -169,3 +169,17 @@ def test_a_cluster_profile_is_a_cluster(hub: Hub, tmp_path: Path) -> None:
         patience.until(lambda: found.members() == {name: {"env": name} for name in "abc"})
         for name in "abc":
             assert f"system:serviceaccount:{hub.namespace}:{name}" in found.ask(name)
+
+
+def test_doctor_says_which_right_is_missing(hub: Hub, tmp_path: Path) -> None:
+    """And how many clusters are found once it is there."""
+    kubeconfig, file = tmp_path / "kubeconfig", tmp_path / "kubescript.yaml"
+    kubeconfig.write_text(json.dumps(hub.member("doctor")))
+    named = {"source": "secrets", "kubeconfig": str(kubeconfig), "label_selector": "fleet=none"}
+    file.write_text(json.dumps({"fleet": named}))
+    done = commands.run("doctor", "--config", str(file), environment=commands.BARE)
+    assert done.returncode == 1
+    assert f"RBAC does not let this server list and watch secrets in namespace {hub.namespace}" in done.stdout
+    hub.bind("doctor", [{"apiGroups": [""], "resources": ["secrets"], "verbs": ["list", "watch"]}], in_all=False)
+    done = commands.run("doctor", "--config", str(file), environment=commands.BARE)
+    assert done.returncode == 0 and "secrets: 0 clusters were found" in done.stdout

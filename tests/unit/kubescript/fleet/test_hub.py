@@ -53,13 +53,13 @@ def stay(sock: socket.socket) -> None:
 
 
 @contextlib.contextmanager
-def following(folder: Path, *steps: Step | bytes) -> Iterator[tuple[api_server.Server, fleet.Fleet]]:
+def following(folder: Path, *steps: Step | bytes, most: int = 10) -> Iterator[tuple[api_server.Server, fleet.Fleet]]:
     """A fleet of a hub that answers with these steps."""
     with contextlib.ExitStack() as opened:
         server = opened.enter_context(contextlib.closing(api_server.Server()))
         server.steps = list(steps)
         folder.mkdir()
-        named = config.Fleet(source="secrets", label_selector="a=b")
+        named = config.Fleet(source="secrets", label_selector="a=b", max_clusters=most)
         settings = config.Settings(kubeconfig=api_server.kubeconfig(folder, server.url), fleet=named)
         found = opened.enter_context(contextlib.closing(sources.open_fleet(settings)))
         found.start()
@@ -111,3 +111,13 @@ def test_no_answer_ends_the_following(tmp_path: Path) -> None:
             for number, step in enumerate(broken)
         ]
         patience.until(lambda: all(list(found.members()) == ["b"] for found in fleets))
+
+
+def test_no_more_objects_are_kept_than_clusters(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """No further page is read, and an object that comes later is left out until there is room."""
+    came, went = event("ADDED", secret("d")), event("DELETED", secret("a"))
+    steps = (page("a", "b", "c", more="next"), then(CHUNKED + came + went + came, stay))
+    with following(tmp_path / "hub", *steps, most=2) as (server, found):
+        patience.until(lambda: list(found.members()) == ["b", "d"])
+        assert len(server.requests) == 2
+    assert "shop/c is left out: there are already 2 secrets" in caplog.text

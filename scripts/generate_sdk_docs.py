@@ -228,7 +228,17 @@ CONTEXTS = """
 
 `k8s.contexts()` gives the names that a script may use, the default one first; with one cluster, just that name.
 `k8s.context(name)` has everything that `k8s` has, and asks that cluster; its `.name` says which cluster it is. An
-unknown name is a `ValueError`, which names the nearest one.
+unknown name is a `ValueError`, which names the nearest one; where clusters come and go, it is an `ApiException` of the
+first call.
+
+Clusters may have labels: `k8s.contexts("env=prod,region in (eu,us)")` (`label_selector`) gives those that a selector
+selects, and `k8s.contexts(group="prod")` those of a selector that the operator has named. Ask many at a time:
+
+```python
+names = k8s.contexts(label_selector="env=prod")
+found = k8s.parallel([lambda c=c: len(k8s.context(c).coreV1().list_node()) for c in names])
+dict(zip(names, found))  # an ApiException in place of what a cluster has not answered
+```
 
 Each cluster has its own policy, and one of them may be down: catch `ApiException` for each cluster. Its text names the
 context. A cluster that does not begin to answer in time raises it too.

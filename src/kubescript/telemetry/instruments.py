@@ -61,7 +61,7 @@ class Instruments:
             "status": labels.status(record),
         }
         if record.context:
-            attributes["context"] = record.context
+            attributes["context"] = labels.context(record.context)
         self._calls.add(1, attributes)
         self._call_duration.record(record.ms / 1000, {"verb": verb})
 

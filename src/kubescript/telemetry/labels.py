@@ -7,7 +7,7 @@ from typing import Final
 from kubescript.broker import records
 from kubescript.kube import kinds
 
-__all__ = ["CUSTOM", "OTHER", "REFUSALS", "code", "kind", "resource", "status", "verb"]
+__all__ = ["CUSTOM", "OTHER", "REFUSALS", "code", "context", "kind", "resource", "status", "verb"]
 
 # Attack: a script invents endless names, and a time series for each fills a monitoring system's memory.
 OTHER: Final = "other"
@@ -38,7 +38,11 @@ REFUSALS: Final = frozenset({401, 403, 413, 421, 429, 503})
 # How many kinds of secrets have separate labels. The number is bounded because operators may add rules.
 _MAX_KINDS: Final = 200
 
+_MAX_CONTEXTS: Final = 200
+"""How many clusters have a label of their own: those that are called first. Found ones may be thousands."""
+
 _kinds: Final[set[str]] = set()
+_contexts: Final[set[str]] = set()
 
 
 def code(name: str) -> str:
@@ -83,6 +87,13 @@ def status(record: records.Record) -> str:
     if record.status in _STATUSES:
         return str(record.status)
     return f"{record.status // 100}xx"
+
+
+def context(name: str) -> str:
+    """Returns the name of the cluster of a call, or `other`; empty if the server has only one."""
+    if name and name not in _contexts and len(_contexts) < _MAX_CONTEXTS:
+        _contexts.add(name)
+    return name if not name or name in _contexts else OTHER
 
 
 def kind(name: str) -> str:

@@ -113,7 +113,7 @@ class Metrics:
         verb = labels.verb(record)
         group, resource = labels.resource(record)
         status = labels.status(record)
-        calls = self._answered.labels(record.context, verb, group, resource, status)
+        calls = self._answered.labels(labels.context(record.context), verb, group, resource, status)
         calls.inc()
         self._call_seconds.labels(verb).observe(record.ms / 1000)
 

@@ -42,12 +42,12 @@ Step = Callable[[socket.socket], None]
 class Server:
     """Answers each request with the next step of its script, then with OK for ever; remembers what it was sent."""
 
-    def __init__(self, tls: ssl.SSLContext | None = None) -> None:
+    def __init__(self, tls: ssl.SSLContext | None = None, port: int = 0) -> None:
         self.tls = tls
         self.steps: list[Step | bytes] = []
         self.requests: list[str] = []
         self._open: list[socket.socket] = []
-        self._listener = listener.Listener(self._serve)
+        self._listener = listener.Listener(self._serve, port)
         self.port = self._listener.port
 
     @property

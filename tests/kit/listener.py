@@ -14,10 +14,10 @@ __all__ = ["Listener"]
 class Listener:
     """Takes connections, and serves each in a thread of its own, until it is closed."""
 
-    def __init__(self, serve: Callable[[socket.socket], None]) -> None:
+    def __init__(self, serve: Callable[[socket.socket], None], port: int = 0) -> None:
         """`serve` owns the connection; an OSError ends it quietly: the other side may hang up at any time."""
         self._serve = serve
-        self._socket = socket.create_server(("127.0.0.1", 0))
+        self._socket = socket.create_server(("127.0.0.1", port))
         self.port: Final[int] = self._socket.getsockname()[1]
         threading.Thread(target=self._accept, daemon=True).start()
 

@@ -17,7 +17,19 @@ import pytest
 
 from kubescript_safety.controlplane import build, live, server
 from scripts.release import mcpb, tools
-from tests.kit import browser, containers, debian, gosdk, haproxy, helm, kubeconform, kubectl, npm, unchanged
+from tests.kit import (
+    browser,
+    containers,
+    debian,
+    gosdk,
+    haproxy,
+    helm,
+    kubeconform,
+    kubectl,
+    npm,
+    prometheus,
+    unchanged,
+)
 from tests.kit.controlplane import cluster
 from tests.kit.keycloak import prepared
 from tests.kit.openstack import build as openstack
@@ -61,6 +73,7 @@ _NEEDED: Final[dict[str, tuple[Make, ...]]] = {
     "test_mcp_clients": (npm.modules, gosdk.program),
     "test_plans_are_refused": (browser.programs,),
     "test_plans_end_to_end": (browser.programs,),
+    "test_prometheus": (prometheus.unpacked,),
     "test_proxy": (npm.modules,),
     "test_publish": (functools.partial(tools.program, "crane"), helm.program),
     "test_workflows": (functools.partial(tools.program, "actionlint"),),

@@ -7,7 +7,7 @@ from typing import Final
 from kubescript.broker import records
 from kubescript.kube import kinds
 
-__all__ = ["CUSTOM", "OTHER", "REFUSALS", "code", "context", "kind", "resource", "status", "verb"]
+__all__ = ["CODES", "CUSTOM", "OTHER", "REFUSALS", "code", "context", "kind", "resource", "status", "verb"]
 
 # Attack: a script invents endless names, and a time series for each fills a monitoring system's memory.
 OTHER: Final = "other"
@@ -15,8 +15,8 @@ OTHER: Final = "other"
 CUSTOM: Final = "custom"
 """The label of every resource that is not built into Kubernetes."""
 
-# Codes of scripts. The list is fixed, because a worker may send any word after `script.` and `limit.`.
-_CODES: Final = frozenset({
+# The list is fixed, because a worker may send any word after `script.` and `limit.`.
+CODES: Final = frozenset({
     "ok", "cancelled", "internal", "server.busy",
     "script.exception", "script.refused", "script.syntax",
     "limit.time", "limit.memory", "limit.depth", "limit.output", "limit.calls", "limit.bytes",
@@ -24,6 +24,7 @@ _CODES: Final = frozenset({
     "worker.died", "worker.protocol", "worker.spawn", "worker.lockdown",
     "audit.unavailable", "output.failed",
 })  # fmt: skip
+"""The codes with which scripts end."""
 _VERBS: Final = frozenset({
     "get", "list", "watch", "create", "update", "patch", "delete", "deletecollection", "proxy", "post", "put",
 })  # fmt: skip
@@ -47,7 +48,7 @@ _contexts: Final[set[str]] = set()
 
 def code(name: str) -> str:
     """Returns the code with which a script ended, or `other`."""
-    return name if name in _CODES else OTHER
+    return name if name in CODES else OTHER
 
 
 def verb(record: records.Record) -> str:

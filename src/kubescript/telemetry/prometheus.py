@@ -33,6 +33,9 @@ class Metrics:
     def _scripts(self) -> None:
         own = self.registry
         self._done = client.Counter("kubescript_scripts", "Scripts by how they ended.", ["code"], registry=own)
+        # Prometheus sees no increase in a series that begins at 1: the first withheld answer would raise no alert.
+        for code in labels.CODES:
+            self._done.labels(code)
         self._seconds = client.Histogram(
             "kubescript_script_duration_seconds", "Wall-clock time of scripts.", buckets=_SECONDS, registry=own
         )
@@ -76,6 +79,8 @@ class Metrics:
         self._refused = client.Counter(
             "kubescript_requests_refused", "Requests refused before any script.", ["status"], registry=own
         )
+        for status in labels.REFUSALS:
+            self._refused.labels(str(status))
         self._checks = client.Gauge(
             "kubescript_check_ok", "Whether a check of /ready was ok when last asked.", ["check"], registry=own
         )

@@ -1,0 +1,126 @@
+"""The chart's alert rules and its dashboard, as promtool and a real Prometheus see them that scrapes a real server."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+import anyio
+import httpx2
+import pytest
+import yaml
+from mcp.client import Client
+
+from tests.kit import api_server, clients, http_server, patience, prometheus
+
+HERE: Final = Path(__file__).parent
+METRIC: Final = re.compile(r"\b(?:kubescript|process)_\w+")
+PODS: Final = api_server.whole(json.dumps({
+    "kind": "PodList", "apiVersion": "v1", "items": [{
+        "metadata": {"name": "web", "namespace": "shop"},
+        "spec": {"containers": [{"name": "c", "env": [{"name": "PASSWORD", "value": "correct-horse-7-battery"}]}]},
+    }],
+}).encode())  # fmt: skip
+LIST: Final = "len(k8s.context({!r}).coreV1().list_namespaced_pod('shop'))"
+
+
+def rules() -> list[dict[str, Any]]:
+    """The rules."""
+    found: list[dict[str, Any]] = yaml.safe_load(prometheus.ALERTS.read_text("utf-8"))["groups"][0]["rules"]
+    return found
+
+
+def expressions() -> list[str]:
+    """What the dashboard's panels show."""
+    panels = json.loads(prometheus.DASHBOARD.read_text("utf-8"))["panels"]
+    return [target["expr"].replace("$__rate_interval", "5s") for panel in panels for target in panel["targets"]]
+
+
+def test_promtool_accepts_the_rules_and_each_fires_and_resolves() -> None:
+    """A test of promtool's own for every rule: series for which it fires, and for which it no longer does."""
+    for words in (("check", "rules", str(prometheus.ALERTS)), ("test", "rules", str(HERE / "alerts_test.yaml"))):
+        done = prometheus.promtool(*words)
+        assert done.returncode == 0, done.stdout + done.stderr
+    tests = yaml.safe_load((HERE / "alerts_test.yaml").read_text("utf-8"))["tests"]
+    judged = [each["alert_rule_test"] for each in tests]
+    for rule in rules():
+        seen = [bool(one.get("exp_alerts")) for each in judged for one in each if one["alertname"] == rule["alert"]]
+        assert {True, False} <= set(seen), rule["alert"]
+
+
+class Served:
+    """A server of two clusters, of which one is away, and the Prometheus that scrapes it."""
+
+    def __init__(self, port: int, away: int, seen: prometheus.Prometheus) -> None:
+        self.port = port
+        self.away = away
+        """The port where the cluster `away` should be."""
+        self.seen = seen
+
+    def run(self, *scripts: str, timeout: int = 20_000) -> None:
+        """Runs scripts, all at the same time."""
+
+        async def ask() -> None:
+            async with (
+                Client(f"http://127.0.0.1:{self.port}/mcp", mode="legacy") as client,
+                anyio.create_task_group() as tasks,
+            ):
+                for script in scripts:
+                    tasks.start_soon(functools.partial(clients.evaluate, client, script, timeout=timeout))
+
+        anyio.run(ask)
+
+    def fires(self, alert: str, context: str = "") -> bool:
+        """Whether an alert fires after one more call of the cluster `away`."""
+        self.run(LIST.format("away"))
+        return (alert, context) in self.seen.firing()
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    folder = tmp_path_factory.mktemp("prometheus")
+    away, metrics = clients.free_port(), clients.free_port()
+    with contextlib.ExitStack() as stack:
+        here = api_server.Server()
+        stack.callback(here.close)
+        settings = f'toolsets = ["code"]\n[http]\nmetrics_port = {metrics}\n[sandbox]\nmax_scripts = 1\n'
+        for name, url in (("here", here.url), ("away", f"http://127.0.0.1:{away}")):
+            (folder / name).mkdir()
+            file = api_server.kubeconfig(folder / name, url)
+            settings += f'[contexts.{name}]\ncontext = "test"\nkubeconfig = "{file}"\n'
+        (folder / "server.toml").write_text(settings)
+        port = stack.enter_context(http_server.serving(("--config", str(folder / "server.toml"))))
+        httpx2.get(f"http://127.0.0.1:{port}/ready")
+        here.steps.append(PODS)
+        yield Served(port, away, stack.enter_context(prometheus.Prometheus(folder, metrics)))
+
+
+def test_every_metric_of_the_dashboard_and_the_rules_is_scraped(served: Served) -> None:
+    """From a server that has been busy: calls, masked values, limits, refusals. No alert fires for that."""
+    served.run(LIST.format("here"))
+    served.run(*["while True: pass"] * 2, timeout=500)
+    httpx2.get(f"http://127.0.0.1:{served.port}/info", headers={"Origin": "https://a.example"})
+    used = {name for text in (*expressions(), *(rule["expr"] for rule in rules())) for name in METRIC.findall(text)}
+    patience.until(lambda: served.seen.names() >= used)
+    patience.until(lambda: bool(served.seen.query('kubescript_api_calls_total{context="here",status="200"} > 0')))
+    for expression in expressions():
+        served.seen.query(expression)
+    assert served.seen.query("sum(kubescript_redactions_total) > 0")
+    assert served.seen.firing() == set()
+
+
+def test_a_cluster_that_is_away_raises_its_alert_until_it_answers(served: Served) -> None:
+    """By name, and without one for the cluster beside it."""
+    patience.until(lambda: served.fires("KubescriptClusterUnreachable", "away"))
+    assert served.seen.firing() == {("KubescriptClusterUnreachable", "away")}
+    back = api_server.Server(port=served.away)
+    try:
+        patience.until(lambda: not served.fires("KubescriptClusterUnreachable", "away"))
+    finally:
+        back.close()
+    assert served.seen.firing() == set()

@@ -88,6 +88,10 @@ official client.
 The answer is split into items while it arrives, and an item is decoded when the script touches it. So one list without
 pages is the fastest way to read thousands of objects; use `limit=` and `_continue=` only to bound memory. If the answer
 breaks off in the middle, the loop that reads it raises the error.
+
+Where the operator has limited the caller to some namespaces, a list over all namespaces has their objects, in the order
+of the namespaces. It costs one call for each, eight at a time. `limit=` has no effect on it, it has no `_continue` and
+no `resource_version`, and `continue` or a watch over all namespaces is refused.
 """
 
 ERRORS = """

@@ -23,7 +23,7 @@ from kubescript.cli import demo
 from kubescript.output import fencing
 from kubescript.toolsets import base, builtin
 from kubescript.wire import exchanges
-from tests.kit import clients, fork_servers, trails
+from tests.kit import clients, fork_servers, kubectl, trails
 from tests.kit.controlplane import shared
 from tests.kit.controlplane.server import ControlPlane
 from tests.kit.controlplane.writer import Writer
@@ -481,3 +481,38 @@ def test_a_saved_cluster_is_limited_too_and_what_was_read_of_it_is_replayed(
     replayed = trails.run("audit", "replay", str(file)).stdout.splitlines()
     assert len(replayed) == 5 and all(line.endswith(" same") for line in replayed), replayed
     assert [each["rule"] for each in trails.records(file, "call") if each["decision"] == "deny"] == ["policy.namespace"]
+
+
+LINES: Final = (
+    "get pods -A", "get pods -A -o json", "get configmaps -A --chunk-size=1", f"get pods -n {OTHER}", f"get pod target -n {OTHER} -o yaml",
+    "get namespaces", "get namespaces -o wide", "get namespaces -o json", f"get namespace {OTHER}", f"describe namespace {OTHER}",
+    f"describe pod target -n {OTHER}", f"logs target -n {OTHER}", "get nodes", "get clusterroles", f"get depots.{GROUP}", f"get parcels.{GROUP} -A",
+    f"auth can-i --list -n {OTHER}", f"get events -n {OTHER}", "get all -A", f"scale deployment target --replicas=3 -n {OTHER}",
+)  # fmt: skip
+
+
+def test_no_command_line_of_oc_leaves_the_namespaces(
+    world: World, tmp_path: Path, attacks: Callable[[int], None]
+) -> None:
+    """Its requests go through the same door; those within the namespaces are answered."""
+    attacks(len(LINES))
+    own = {"toolsets": ("openshift",), "openshift": {"binary": kubectl.program()}}
+
+    async def ask(caller: tenant.Tenant, lines: tuple[str, ...]) -> list[str]:
+        async with clients.joined_as(caller) as client:
+            answers = [await client.call_tool("openshift-cli", {"command_str": line}) for line in lines]
+        return [clients.whole(answer) for answer in answers]
+
+    given = settings(world.plane, tmp_path, **own)
+    with fork_servers.open_application(given) as opened:
+        limited = opened.tenant(ALICE, access_rules.narrow(given, ALICE), opened.operator, "openshift")
+        with contextlib.closing(limited):
+            said = anyio.run(ask, limited, LINES)
+            [pods, names] = anyio.run(ask, limited, (f"get pods -n {OWN[0]}", "get namespaces"))
+        free = opened.tenant(None, given, opened.operator, "openshift")
+        with contextlib.closing(free):
+            assert WORD in anyio.run(ask, free, ("get namespaces",))[0]
+    for line, text in zip(LINES, said, strict=True):
+        assert WORD not in text, (line, text)
+    assert "otter" in pods
+    assert all(name in names for name in OWN)

@@ -40,14 +40,14 @@ class Http(section.Section):
     metrics_host: str | None = None
     """The address of the second port. Default: the server's `host`."""
     max_sessions: Annotated[int, Field(ge=1, le=10_000)] = 512
-    """Sessions that one caller may have at one endpoint at the same time. The next one gets 503 until one ends or
-    expires."""
+    """Sessions that one caller may have at one endpoint at the same time, at all replicas together. The next one gets
+    503 until one ends or expires."""
     session_idle_s: Annotated[int, Field(ge=1, le=86_400)] = 1_800
     """Seconds without a request or an open stream after which a session ends. Its client then gets 404 and starts
     another.
     """
     requests_per_minute: Annotated[int, Field(ge=1, le=1_000_000)] = 1_200
-    """Requests that one caller may send per minute. The next one gets 429."""
+    """Requests that one caller may send per minute to all replicas together. The next one gets 429."""
 
 
 class Tls(section.Section):

@@ -17,9 +17,9 @@ class Replicas(section.Section):
     """The state that several replicas of one server share (docs/deploy.md)."""
 
     store: Annotated[str, pydantic.Field(repr=False)] = ""
-    """The URL of the PostgreSQL database that all replicas share: `postgresql://USER:PASSWORD@HOST/DATABASE`. Plans
-    are kept there unless `plans.store` names another place, and any replica finishes them, although each has an audit
-    file of its own. Default: this server shares nothing."""
+    """The URL of the PostgreSQL database that all replicas share: `postgresql://USER:PASSWORD@HOST/DATABASE`. Limits of
+    one caller then hold over all replicas. Plans are kept there unless `plans.store` names another place, and any
+    replica finishes them, although each has an audit file of its own. Default: this server shares nothing."""
 
     @pydantic.field_validator("store")
     @classmethod

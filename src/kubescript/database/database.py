@@ -22,7 +22,9 @@ from sqlalchemy import exc
 from kubescript import errors, installation, private_files
 from kubescript.database import schema
 
-__all__ = ["Database", "find_file", "open_database", "take_lock", "unavailable"]
+__all__ = ["Connection", "Database", "find_file", "open_database", "take_lock", "unavailable"]
+
+Connection = sqlalchemy.Connection
 
 _BUSY_TIMEOUT_S: Final = 10.0
 _PAUSE_S: Final = 0.01
@@ -30,15 +32,8 @@ _SCHEMES: Final = ("postgresql", "postgresql+psycopg")
 _SCHEMA_LOCK: Final = 0x6B756265
 """A lock id that no other program uses."""
 _MAX_WHY: Final = 200
-_POSTGRES_CONNECTION: Final = {
-    "connect_timeout": 5,
-    "tcp_user_timeout": 10_000,  # milliseconds: a dead host does not answer at all
-    "prepare_threshold": None,  # a pool between us and the database may forget prepared statements
-}
-# Without the last setting, a replica that lost its network during a transaction would lock a plan for two hours.
-_POSTGRES_SESSION: Final = """
-SET synchronous_commit = on; SET statement_timeout = '10s'; SET idle_in_transaction_session_timeout = '10s'
-"""
+_PATIENCE_S: Final = 10
+"""How many seconds a statement to PostgreSQL may take."""
 
 
 class Database:
@@ -125,11 +120,11 @@ def unavailable(where: str, why: str, remedy: str) -> errors.PlanError:
     )
 
 
-def open_database(url: str) -> Database:
-    """Opens a database, or creates it: a file's path, a PostgreSQL URL, or "" for the default file. Raises
-    PlanError."""
+def open_database(url: str, patience_s: int = _PATIENCE_S) -> Database:
+    """Opens a database, or creates it: a file's path, a PostgreSQL URL, or "" for the default file. A statement to
+    PostgreSQL may take `patience_s` seconds. Raises PlanError."""
     file = find_file(url)
-    database = _postgres(url) if file is None else _sqlite(file)
+    database = _postgres(url, patience_s) if file is None else _sqlite(file)
     try:
         database.prepare()
     except BaseException:
@@ -221,7 +216,7 @@ def _check_folder(folder: Path) -> None:
         raise private_files.NotPrivate(error.path, error.why, remedy) from None
 
 
-def _postgres(text: str) -> Database:
+def _postgres(text: str, patience_s: int) -> Database:
     try:
         url = sqlalchemy.make_url(text)
     except (exc.ArgumentError, ValueError):  # their messages quote the URL, and so its password
@@ -232,13 +227,17 @@ def _postgres(text: str) -> Database:
     try:
         engine = sqlalchemy.create_engine(
             url.set(drivername="postgresql+psycopg"),
-            connect_args=_POSTGRES_CONNECTION,
+            connect_args={
+                "connect_timeout": (patience_s + 1) // 2,
+                "tcp_user_timeout": patience_s * 1_000,  # a dead host does not answer at all
+                "prepare_threshold": None,  # a pool between us and the database may forget prepared statements
+            },
             isolation_level="READ COMMITTED",
             pool_pre_ping=True,  # the database may have been down since the last call
         )
     except ImportError:
         raise unavailable(where, "psycopg is not installed", installation.suggest_extra("postgres")) from None
-    sqlalchemy.event.listen(engine, "connect", _set_session)
+    sqlalchemy.event.listen(engine, "connect", lambda connection, _record: _set_session(connection, patience_s))
     remedy = "check whether it runs and is reached from here, and whether the URL's user may use it"
     return Database(engine, where, remedy, _secrets(url))
 
@@ -247,8 +246,13 @@ def _unreadable_url() -> errors.PlanError:
     return unavailable("a URL", "cannot be used", "write a file's path, or postgresql://USER:PASSWORD@HOST/DATABASE")
 
 
-def _set_session(connection: Any, _record: object) -> None:
-    connection.execute(_POSTGRES_SESSION)
+def _set_session(connection: Any, patience_s: int) -> None:
+    # Without the last setting, a replica that lost its network during a transaction would lock a plan for two hours.
+    limit = f"'{patience_s}s'"
+    connection.execute(
+        "SET synchronous_commit = on; "
+        f"SET statement_timeout = {limit}; SET idle_in_transaction_session_timeout = {limit}"
+    )
     connection.commit()
 
 

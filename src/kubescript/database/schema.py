@@ -10,7 +10,10 @@ from typing import Final
 import sqlalchemy
 from sqlalchemy.schema import CreateColumn
 
-__all__ = ["PLANS", "QUESTIONS", "RUNBOOK_USES", "SESSIONS", "VERSION", "read_versions", "update"]
+__all__ = [
+    "ALLOWANCES", "CLIENT_SESSIONS", "PLANS", "QUESTIONS", "REPLICAS", "RUNBOOK_USES", "SESSIONS", "VERSION",
+    "read_versions", "update",
+]  # fmt: skip
 
 VERSION: Final = 2
 """The version of the tables below and of the JSON in them."""
@@ -71,6 +74,31 @@ RUNBOOK_USES: Final = sqlalchemy.Table(
     sqlalchemy.Column("runbook", sqlalchemy.String, nullable=False),
     sqlalchemy.Column("at", sqlalchemy.Double, nullable=False),
     sqlalchemy.Index("kubescript_runbook_uses_at", "runbook", "at"),
+)
+
+REPLICAS: Final = sqlalchemy.Table(
+    "kubescript_replicas",  # servers that share this database
+    _TABLES,
+    sqlalchemy.Column("id", sqlalchemy.String, primary_key=True),
+    sqlalchemy.Column("seen", sqlalchemy.Double, nullable=False),  # seconds since the epoch, by the database's clock
+    sqlalchemy.Column("ended", sqlalchemy.Boolean, nullable=False),  # whether it has said that it ends
+)
+CLIENT_SESSIONS: Final = sqlalchemy.Table(
+    "kubescript_client_sessions",  # of MCP clients at replicas; also of dead ones, for a while
+    _TABLES,
+    sqlalchemy.Column("digest", sqlalchemy.String, primary_key=True),  # of the session's id
+    sqlalchemy.Column("person", sqlalchemy.String, nullable=False),  # a digest of `user.User.person`
+    sqlalchemy.Column("route", sqlalchemy.String, nullable=False),  # the endpoint
+    sqlalchemy.Column("replica", sqlalchemy.String, nullable=False),
+    sqlalchemy.Index("kubescript_client_sessions_person", "person", "route"),
+    sqlalchemy.Index("kubescript_client_sessions_replica", "replica"),
+)
+ALLOWANCES: Final = sqlalchemy.Table(
+    "kubescript_allowances",  # the requests of each person in the present minute
+    _TABLES,
+    sqlalchemy.Column("person", sqlalchemy.String, primary_key=True),  # a digest of `user.User.person`
+    sqlalchemy.Column("minute", sqlalchemy.Integer, nullable=False),  # since the epoch, by the database's clock
+    sqlalchemy.Column("taken", sqlalchemy.Integer, nullable=False),  # by all replicas; may exceed the limit
 )
 
 

@@ -71,7 +71,7 @@ class _Seated:
         answer = answers.Answer(send, scope[keys.CONNECTION], _COPIES)
         try:
             async with self._seats.take(scope, self._route) as seat:
-                seat.share.count(scope.get(keys.LENGTH, 0))
+                await seat.share.count(scope.get(keys.LENGTH, 0))
                 answer.budget = seat.share.budget
                 scope[keys.PART] = seat.part(scope)
                 with self._seats.stream() if scope["method"] == "GET" else anyio.CancelScope():

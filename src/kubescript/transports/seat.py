@@ -7,7 +7,7 @@ import contextlib
 import logging
 import time
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import anyio
 import anyio.abc
@@ -17,9 +17,11 @@ from starlette.types import Message, Scope
 
 from kubescript import config, errors
 from kubescript.auth import user
-from kubescript.broker import rate
-from kubescript.transports import backend, retained, sse, stream_events
+from kubescript.transports import allowance, backend, retained, sessions, sse, stream_events
 from kubescript.transports import scope_keys as keys
+
+if TYPE_CHECKING:
+    from kubescript.transports import peers
 
 __all__ = ["THREADS", "Seat", "Share", "measure"]
 
@@ -39,17 +41,21 @@ _FEWEST: Final = 8 << 20
 class Share:
     """The limits of one person at all seats together, whichever endpoints, scopes and groups the requests name."""
 
-    def __init__(self, limits: config.Http) -> None:
+    def __init__(self, limits: config.Http, person: str, shared: peers.Peers | None) -> None:
+        """`person` identifies the person, and is empty where callers need no credential; `shared` is what replicas
+        share."""
+        self.person = person
+        self.peers = shared
         self.budget = retained.Budget(retained.most(limits))
-        self.requests = rate.Rate(limits.requests_per_minute)
+        self.requests = allowance.Allowance(person, limits.requests_per_minute, shared)
         self.volume = Volume(limits.requests_per_minute)
         self.users = 0
         """How many requests and streams are being served."""
 
-    def count(self, length: int) -> None:
+    async def count(self, length: int) -> None:
         """Counts a request of `length` bytes. Raises Busy when there are too many requests, or too many bytes in
         them."""
-        if not self.requests.take(""):
+        if not await self.requests.take():
             raise errors.Busy("too many requests in a minute", code="busy.rate")
         if not self.volume.take(length):
             raise errors.Busy("too many bytes of requests in a minute", code="busy.rate")
@@ -116,9 +122,10 @@ class Seat:
         if limits.stateless:
             self.sessions = manager(stateless, stateless=True, max_request_body_size=body)
         else:
-            self.sessions = stream_events.Sessions(
+            self.sessions = sessions.Sessions(
                 server,
                 self._events,
+                self._beyond,
                 session_idle_timeout=limits.session_idle_s,
                 max_sessions=limits.max_sessions,
                 max_request_body_size=body,
@@ -135,6 +142,14 @@ class Seat:
         finally:
             with anyio.CancelScope(shield=True):
                 await self._leave()
+
+    @property
+    def _beyond(self) -> peers.Endpoint | None:
+        """What is known of the caller's sessions at other replicas; None where there are none."""
+        shared = self.share.peers
+        if shared is None:
+            return None
+        return shared.open_endpoint(self.share.person, self.route, self._limits.max_sessions)
 
     async def _leave(self) -> None:
         self._events.clear()

@@ -11,7 +11,7 @@ import contextlib
 import time
 import weakref
 from collections.abc import AsyncIterator, Iterator
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import anyio
 import anyio.abc
@@ -22,6 +22,9 @@ from kubescript import config, errors
 from kubescript.auth import access_rules, user
 from kubescript.transports import authentication, backend
 from kubescript.transports.seat import THREADS, Seat, Share, measure
+
+if TYPE_CHECKING:
+    from kubescript.transports import peers
 
 __all__ = ["Seats"]
 
@@ -50,6 +53,7 @@ class Seats:
         self._opening = anyio.Lock()
         self._tasks: anyio.abc.TaskGroup | None = None
         self._streams: set[anyio.CancelScope] = set()
+        self._peers = _open_peers(server.settings)
 
     @contextlib.asynccontextmanager
     async def run(self) -> AsyncIterator[None]:
@@ -60,7 +64,11 @@ class Seats:
                 seat = Seat(self._server.settings.http, self._max_body, self._share(None))
                 await self._open(seat, self._server.operator)
             tasks.start_soon(self._tidy)
+            if self._peers is not None:
+                tasks.start_soon(self._peers.run)
             yield
+            if self._peers is not None:  # first: the sessions that end now are known to the other replicas
+                await self._peers.leave()
             for seat in self._seats.values():
                 seat.close()
             tasks.cancel_scope.cancel()
@@ -91,7 +99,7 @@ class Seats:
         key = caller.person if caller is not None else _NOBODY
         share = self._shares.get(key)
         if share is None:
-            share = self._shares[key] = Share(self._server.settings.http)
+            share = self._shares[key] = Share(self._server.settings.http, key, self._peers)
         return share
 
     def count(self) -> tuple[int, int]:
@@ -244,6 +252,16 @@ class Seats:
 
     def _end(self, key: _Key) -> None:
         self._seats.pop(key).close()
+
+
+def _open_peers(settings: config.Settings) -> peers.Peers | None:
+    """Returns what this replica shares with others; None for a server that shares nothing."""
+    if not settings.replicas.store:
+        return None
+    # SQLAlchemy takes 0.3 s to import.
+    from kubescript.transports import peers
+
+    return peers.Peers(settings.replicas.store, settings.http.session_idle_s)
 
 
 def _key(caller: user.User | None, route: str) -> _Key:

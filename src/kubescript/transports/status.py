@@ -90,7 +90,7 @@ class Status:
     async def info(self, request: Request) -> Response:
         """Describes the server; its counts are the caller's own."""
         async with self._seats.take(request.scope) as seat:
-            _count(seat, request)
+            await _count(seat, request)
             tools = await seat.tools()
             streams = seat.sse.count
         own = {name: f"/{name}/" for name in config.ROUTES if self._seats.offers(name)}
@@ -110,7 +110,7 @@ class Status:
     async def sse_status(self, request: Request) -> Response:
         """Reports the number of the caller's open streams of the older SSE."""
         async with self._seats.take(request.scope) as seat:
-            _count(seat, request)
+            await _count(seat, request)
             return JSONResponse({"activeConnections": seat.sse.count, "timestamp": _now()})
 
     async def metrics(self, _request: Request) -> Response:
@@ -123,7 +123,7 @@ class Status:
 
     async def _tools(self, request: Request) -> list[dict[str, Any]]:
         async with self._seats.take(request.scope) as seat:
-            _count(seat, request)
+            await _count(seat, request)
             return await seat.tools()
 
     def _is_stranger(self, request: Request) -> bool:
@@ -141,9 +141,9 @@ def _now() -> str:
     return now.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
-def _count(seat: Seat, request: Request) -> None:
+async def _count(seat: Seat, request: Request) -> None:
     length = request.scope.get(keys.LENGTH, 0)
-    seat.share.count(length)
+    await seat.share.count(length)
 
 
 def _summarize(tool: dict[str, Any]) -> dict[str, str]:

@@ -6,20 +6,16 @@ from __future__ import annotations
 import contextlib
 import secrets
 from collections import OrderedDict
-from collections.abc import AsyncGenerator
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
-import anyio
 import mcp_types
-from mcp.server import streamable_http, streamable_http_manager
-from mcp.server.auth.middleware import bearer_auth
-from mcp.server.lowlevel import server as lowlevel
+from mcp.server import streamable_http
 
 from kubescript import errors
-from kubescript.transports import retained, unreadable
+from kubescript.transports import retained
 
-__all__ = ["Events", "Sessions"]
+__all__ = ["Events"]
 
 _MOST: Final = 256
 """The maximum number of events of one seat."""
@@ -47,6 +43,10 @@ class Events:
         self._events: OrderedDict[str, _Event] = OrderedDict()
         self._size = 0
         self._budget = budget
+
+    def open_store(self) -> streamable_http.EventStore:
+        """Returns the store of the events of a new session."""
+        return _OfSession(self)
 
     def store(self, session: _OfSession, stream_id: str, message: mcp_types.JSONRPCMessage | None) -> str:
         """Keeps an event, and drops the oldest when there are too many; returns its id."""
@@ -113,44 +113,3 @@ class _OfSession(streamable_http.EventStore):
     async def replay_events_after(self, last_event_id: str, send_callback: streamable_http.EventCallback) -> str | None:
         """Sends the events after a given one in its stream; returns the stream."""
         return await self._events.replay(self, last_event_id, send_callback)
-
-
-class _Inlet(unreadable.Stream):
-    """The stream on which a session gets its client's messages. What arrives once the session has ended is dropped."""
-
-    async def send(self, message: Any) -> None:
-        """Delivers a message, unless the session has ended."""
-        # A client whose call has timed out says so, and ends its session at the same moment. The SDK would log two
-        # stack traces, and answer the message twice.
-        with contextlib.suppress(anyio.ClosedResourceError, anyio.BrokenResourceError):
-            await self._stream.send(message)
-
-
-class _Transport(streamable_http.StreamableHTTPServerTransport):
-    """The transport of one session."""
-
-    @contextlib.asynccontextmanager
-    async def connect(self) -> AsyncGenerator[Any]:
-        """Yields the streams of the session's messages to and from the server."""
-        async with super().connect() as streams:
-            inlet: Any = _Inlet(self._read_stream_writer)
-            self._read_stream_writer = inlet
-            yield streams
-
-
-class Sessions(streamable_http_manager.StreamableHTTPSessionManager):
-    """Sessions whose streams can be resumed, each with separate events."""
-
-    def __init__(self, server: lowlevel.Server[Any], events: Events, **limits: Any) -> None:
-        """The events of all sessions are kept together."""
-        super().__init__(server, **limits)
-        self._events = events
-
-    def _admit_session(
-        self, requestor: bearer_auth.AuthorizationContext | None
-    ) -> streamable_http.StreamableHTTPServerTransport | None:
-        self.event_store = _OfSession(self._events)  # for the session that begins now
-        transport = super()._admit_session(requestor)
-        if transport is not None:
-            transport.__class__ = _Transport  # the SDK takes no class of transports
-        return transport

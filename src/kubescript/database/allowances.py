@@ -1,0 +1,53 @@
+"""How many requests each person has sent to all replicas in the present minute.
+
+A replica takes a share of a person's minute in one statement, and spends it without asking again. What is left of a
+share is lost with the minute. The minutes are those of the database's clock, so clocks of replicas do not matter.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sqlalchemy import Connection, Integer, case, cast, delete, func, or_
+from sqlalchemy.dialects import postgresql
+
+from kubescript.database import schema
+
+__all__ = ["Grant", "forget", "take"]
+
+_TABLE = schema.ALLOWANCES
+_NOW = func.extract("epoch", func.clock_timestamp())
+_MINUTE = cast(func.floor(_NOW / 60), Integer)
+
+
+@dataclass(frozen=True, slots=True)
+class Grant:
+    """A share of a person's requests."""
+
+    count: int
+    left_s: float
+    """For how many seconds it may be spent."""
+
+
+def take(connection: Connection, person: str, share: int, most: int) -> Grant | None:
+    """Takes a share of the `most` requests that a person may send in a minute, or what is left of them; None if nothing
+    is left."""
+    own = postgresql.insert(_TABLE).values(person=person, minute=_MINUTE, taken=share)
+    is_new = own.excluded.minute > _TABLE.c.minute
+    taken = case((is_new, share), else_=_TABLE.c.taken + share)
+    # One statement, which locks the row: two replicas do not find the same rest.
+    query = own.on_conflict_do_update(
+        index_elements=[_TABLE.c.person],
+        set_={"minute": own.excluded.minute, "taken": taken},
+        where=or_(is_new, _TABLE.c.taken < most),
+    ).returning(_TABLE.c.taken, 60 - _NOW % 60)
+    row = connection.execute(query).one_or_none()
+    if row is None:
+        return None
+    total, left_s = row
+    return Grant(share - max(0, total - most), float(left_s))
+
+
+def forget(connection: Connection) -> None:
+    """Forgets persons who have sent nothing for some minutes."""
+    connection.execute(delete(_TABLE).where(_TABLE.c.minute < _MINUTE - 5))

@@ -1,0 +1,200 @@
+"""What this replica shares with others: how many requests and sessions each person has at all of them, and where a
+session is that is not here.
+
+The database is asked in threads of their own, and each question waits a second at most. While the database does not
+answer, this replica goes by its own count, and admits its part of each limit: the n-th, of n replicas that it last knew
+of. So all replicas together keep to the limits, and nothing hangs. Plans need the database itself, and are refused
+meanwhile (`plan.store`).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import logging
+import secrets
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final, TypeVar
+
+import anyio
+import anyio.to_thread
+
+from kubescript import errors
+from kubescript.database import allowances, client_sessions, database
+
+__all__ = ["Endpoint", "Peers"]
+
+log = logging.getLogger(__name__)
+
+_Result = TypeVar("_Result")
+_PATIENCE_S: Final = 1
+"""How many seconds a question to the database may take."""
+# Attack: callers send requests while the database is away, and each of them waits a second.
+_AWAY_S: Final = 5.0
+"""For how many seconds the database is not asked after it has failed."""
+_LOOK_S: Final = 5.0
+"""Seconds between two signs of life."""
+_UNKNOWN: Final = 10
+"""How many replicas are assumed before the database has ever said."""
+_TELL_S: Final = 60.0
+"""Seconds between two warnings that sessions are elsewhere."""
+
+
+def _digest(text: str) -> str:
+    """Returns the form in which a person or a session's id is kept in the database."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+class Peers:
+    """This replica's part of what all share. Used by one event loop."""
+
+    def __init__(self, url: str, keep_s: float) -> None:
+        """Sessions of dead replicas are known for `keep_s` seconds."""
+        self._url = url
+        self._keep_s = keep_s
+        self._replica = secrets.token_hex(8)
+        self._threads = anyio.CapacityLimiter(4)
+        self._opening = anyio.Lock()
+        self._database: database.Database | None = None
+        self._away_until = 0.0
+        self._told = -_TELL_S
+        self._ended: list[str] = []
+        self._is_leaving = False
+        self.count = _UNKNOWN
+        """How many replicas there are, this one included."""
+
+    async def take(self, person: str, share: int, most: int) -> allowances.Grant | None:
+        """Takes a share of a person's requests of this minute. Raises PlanError when the database does not answer."""
+        return await self._ask(lambda connection: allowances.take(connection, _digest(person), share, most))
+
+    async def begin_session(self, session: str, person: str, route: str, most: int, here: int) -> bool:
+        """Says whether a person may begin this session, who has `here` sessions at this replica already."""
+        try:
+            return await self._ask(
+                lambda connection: client_sessions.begin(
+                    connection, _digest(session), _digest(person), route, self._replica, most
+                )
+            )
+        except errors.PlanError:
+            return here < max(1, most // self.count)
+
+    def open_endpoint(self, person: str, route: str, most: int) -> Endpoint:
+        """Returns a person's sessions at one endpoint, who may have `most` there."""
+        return Endpoint(self, person, route, most)
+
+    def end_session(self, session: str) -> None:
+        """Has the other replicas forget a session soon. Those that end with this replica are remembered."""
+        if not self._is_leaving:
+            self._ended.append(_digest(session))
+
+    async def find_session(self, session: str, person: str) -> client_sessions.Whereabouts:
+        """Says where a session is that is not here."""
+        try:
+            found = await self._ask(
+                lambda connection: client_sessions.find(connection, _digest(session), _digest(person), self._replica)
+            )
+        except errors.PlanError:
+            return "unknown"
+        if found == "elsewhere" and time.monotonic() - self._told > _TELL_S:
+            self._told = time.monotonic()
+            log.warning(
+                "a request is for a session at another replica: the balancer does not send all requests of a session "
+                "(Mcp-Session-Id) to one replica; docs/deploy.md says how, or set http.stateless",
+                extra={"event": "replicas.not_sticky"},
+            )
+        return found
+
+    async def run(self) -> None:
+        """Tells the other replicas of this one, until it is cancelled."""
+        while True:
+            with contextlib.suppress(errors.PlanError):  # it is logged, and tried again
+                self.count = await self._tell()
+            await anyio.sleep(_LOOK_S)
+
+    async def _tell(self) -> int:
+        """Notes that this replica is alive, and which sessions have ended; returns how many replicas there are. Raises
+        PlanError."""
+        ended, self._ended = self._ended, []
+
+        def tell(connection: database.Connection) -> int:
+            allowances.forget(connection)
+            client_sessions.end(connection, ended)
+            return client_sessions.beat(connection, self._replica, self._keep_s)
+
+        try:
+            return await self._ask(tell)
+        except errors.PlanError:
+            self._ended += ended
+            raise
+
+    async def leave(self) -> None:
+        """Tells the other replicas that this one ends."""
+        self._is_leaving = True
+        try:
+            await self._ask(lambda connection: client_sessions.leave(connection, self._replica))
+        except errors.PlanError:
+            log.debug("the other replicas will miss this one")
+        if self._database is not None:
+            self._database.close()
+
+    async def _ask(self, work: Callable[[database.Connection], _Result]) -> _Result:
+        """Returns what a transaction of the database returns. Raises PlanError when it does not answer in time, or has
+        not lately."""
+        if time.monotonic() < self._away_until:
+            raise errors.PlanError("the database of the replicas does not answer", code="plan.store")
+        try:
+            with anyio.fail_after(_PATIENCE_S):
+                found = await self._open()
+                return await anyio.to_thread.run_sync(
+                    _transact, found, work, abandon_on_cancel=True, limiter=self._threads
+                )
+        except TimeoutError:
+            error = errors.PlanError("the database of the replicas takes too long", code="plan.store")
+        except errors.PlanError as caught:
+            error = caught
+        self._away_until = time.monotonic() + _AWAY_S
+        log.warning(
+            "this replica goes by its own count, and admits its part of each limit: %s",
+            error.remedy or error.message,
+            extra={"event": "replicas.away"},
+        )
+        raise error
+
+    async def _open(self) -> database.Database:
+        """Returns the database, which is opened when it is first used. Raises PlanError."""
+        async with self._opening:
+            if self._database is None:
+                self._database = await anyio.to_thread.run_sync(
+                    database.open_database, self._url, _PATIENCE_S, abandon_on_cancel=True, limiter=self._threads
+                )
+            return self._database
+
+
+def _transact(found: database.Database, work: Callable[[database.Connection], _Result]) -> _Result:
+    with found.writing() as connection:
+        return work(connection)
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """One person's sessions at one endpoint of all replicas."""
+
+    peers: Peers
+    person: str
+    route: str
+    most: int
+    """How many sessions the person may have."""
+
+    async def begin(self, session: str, here: int) -> bool:
+        """Says whether a session may begin; the person has `here` others at this replica."""
+        return await self.peers.begin_session(session, self.person, self.route, self.most, here)
+
+    def end(self, session: str) -> None:
+        """Has the other replicas forget a session soon."""
+        self.peers.end_session(session)
+
+    async def find(self, session: str) -> client_sessions.Whereabouts:
+        """Says where a session is that is not here."""
+        return await self.peers.find_session(session, self.person)

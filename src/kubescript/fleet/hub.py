@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import random
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Generic, NamedTuple, TypeVar
 
@@ -17,7 +17,7 @@ import msgspec
 
 from kubescript import errors, types
 from kubescript.cluster import base
-from kubescript.fleet import objects
+from kubescript.fleet import list_watch, objects
 from kubescript.request import request
 from kubescript_sandbox.host import cancellation
 
@@ -28,7 +28,6 @@ log = logging.getLogger(__name__)
 _PAGE: Final = 20
 # etcd takes objects of 1.5 MiB; base64 and JSON make at most 2 MiB of them.
 _MAX_PAGE_BYTES: Final = _PAGE * 2 * 1024 * 1024
-_MAX_EVENT_BYTES: Final = 4 * 1024 * 1024
 _LIST_S: Final = 30.0
 # So long a connection that died without a word stays unnoticed.
 _WATCH_S: Final = 60
@@ -77,33 +76,6 @@ class Kind:
 
 
 _T = TypeVar("_T")
-
-
-class _ListMeta(msgspec.Struct):
-    resource_version: str = msgspec.field(name="resourceVersion")
-    token: str = msgspec.field(name="continue", default="")
-
-
-class _Page(msgspec.Struct):
-    metadata: _ListMeta
-    items: list[msgspec.Raw] = []
-
-
-class _Event(msgspec.Struct):
-    type: str
-    object: msgspec.Raw
-
-
-class _Status(msgspec.Struct):
-    code: int = 0
-
-
-class _GroupVersion(msgspec.Struct):
-    version: str
-
-
-class _Group(msgspec.Struct):
-    preferred: _GroupVersion = msgspec.field(name="preferredVersion")
 
 
 class Watch(Generic[_T]):
@@ -156,7 +128,7 @@ class Watch(Generic[_T]):
         root = "/api/v1"
         if kind.group:
             call = request.Request("GET", f"/apis/{kind.group}", (), verb="get", is_resource=False)
-            found = _decode(self._body(call, cancel), _Group)
+            found = list_watch.decode(self._body(call, cancel), list_watch.Group)
             root = f"/apis/{kind.group}/{found.preferred.version}"
         place = f"/namespaces/{kind.namespace}" if kind.namespace else ""
         return f"{root}{place}/{kind.resource}"
@@ -170,7 +142,7 @@ class Watch(Generic[_T]):
             options = [*self.kind.options(), ("limit", str(_PAGE))]
             if token:
                 options.append(("continue", token))
-            page = _decode(self._body(self._call(path, "list", options), cancel), _Page)
+            page = list_watch.decode(self._body(self._call(path, "list", options), cancel), list_watch.Page)
             for raw in page.items:
                 self._take(raw, found, unread)
             token = page.metadata.token
@@ -196,10 +168,10 @@ class Watch(Generic[_T]):
                 return ""
             self._check(response)
             self._note_return()
-            for line in _lines(response.chunks):
-                event = _decode(line, _Event)
+            for line in list_watch.split_lines(response.chunks):
+                event = list_watch.decode(line, list_watch.Event)
                 if event.type == "ERROR":
-                    if _decode(bytes(event.object), _Status).code == 410:
+                    if list_watch.decode(bytes(event.object), list_watch.Status).code == 410:
                         return ""
                     raise errors.ClusterError("the hub ended the watch with an error", code="cluster.broken")
                 version = self._apply(event) or version
@@ -207,10 +179,10 @@ class Watch(Generic[_T]):
             response.close()
         return version
 
-    def _apply(self, event: _Event) -> str:
+    def _apply(self, event: list_watch.Event) -> str:
         """Applies one event, and returns its version."""
         raw = bytes(event.object)
-        metadata = _decode(raw, objects.Object).metadata
+        metadata = list_watch.decode(raw, objects.Object).metadata
         if event.type == "BOOKMARK":
             return metadata.resource_version
         key = Key(metadata.namespace, metadata.name)
@@ -225,7 +197,7 @@ class Watch(Generic[_T]):
     def _take(self, raw: msgspec.Raw, found: dict[Key, _T], unread: dict[Key, str]) -> None:
         """Reads one object, or notes why it cannot be used."""
         content = bytes(raw)
-        metadata = _decode(content, objects.Object).metadata
+        metadata = list_watch.decode(content, objects.Object).metadata
         key = Key(metadata.namespace, metadata.name)
         try:
             made = self._read(content)
@@ -292,30 +264,6 @@ class Watch(Generic[_T]):
         if self.problem:
             log.info("%s can be watched again", self.kind, extra={"event": "fleet.back"})
         self.problem = ""
-
-
-def _lines(chunks: Iterator[bytes]) -> Iterator[bytes]:
-    """Yields the lines of a watch. Raises ClusterError for one that is too long."""
-    rest = bytearray()
-    for chunk in chunks:
-        first, *others = chunk.split(b"\n")
-        rest += first
-        for other in others:
-            yield bytes(rest)
-            rest = bytearray(other)
-        if len(rest) > _MAX_EVENT_BYTES:
-            raise errors.ClusterError("an event of the hub is implausibly large", code="cluster.too_large")
-
-
-_D = TypeVar("_D")
-
-
-def _decode(content: bytes, kind: type[_D]) -> _D:
-    """Returns the JSON as a value of this type. Raises ClusterError, which quotes nothing of it."""
-    try:
-        return msgspec.json.decode(content, type=kind)
-    except (msgspec.MsgspecError, RecursionError):
-        raise errors.ClusterError("the hub's answer is not an API server's", code="cluster.broken") from None
 
 
 def _sleep(seconds: float, cancel: cancellation.Cancellation) -> None:

@@ -19,6 +19,7 @@ from kubescript_safety.controlplane import build, live, server
 from scripts.release import mcpb, tools
 from tests.kit import (
     browser,
+    cluster_api,
     containers,
     debian,
     gosdk,
@@ -66,6 +67,7 @@ _NEEDED: Final[dict[str, tuple[Make, ...]]] = {
     "test_approval_page_in_a_browser": (browser.programs,),
     "test_conformance": (npm.modules,),
     "test_approval_page_attacks": (browser.programs,),
+    "test_fleet_sources": (cluster_api.definition,),
     "test_image": (_PODMAN,),
     "test_kernel_outside": (_PODMAN,),
     "test_kubectl_plugin": (kubectl.program, functools.partial(tools.program, "krew")),

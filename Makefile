@@ -89,7 +89,7 @@ release: $(READY)  ## Build all that is published of this version into dist/, an
 site: $(READY)  ## Build the documentation site into build/site, strictly: no warning, no dead link.
 	$(BIN)/python -m mkdocs build --strict --config-file packaging/site/mkdocs.yml
 
-pictures: $(READY)  ## Draw the pictures of docs/images anew: a terminal, and the page of a plan.
+pictures: $(READY)  ## Draw the pictures of docs/images anew: a terminal, a trace, and the page of a plan.
 	$(BIN)/python -m tests.kit.screenshots
 
 publish: $(READY)  ## Push the signed image and the chart of dist/ to the place that KUBESCRIPT_IMAGE names.

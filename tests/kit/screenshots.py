@@ -7,7 +7,7 @@ import tempfile
 from pathlib import Path
 from typing import Final
 
-from tests.kit import approval_page, browser, paths, terminal_picture
+from tests.kit import approval_page, browser, paths, terminal_picture, trace_picture
 
 FOLDER: Final = paths.ROOT / "docs" / "images"
 SIZES: Final = {
@@ -20,11 +20,12 @@ MAX_BYTES: Final = 150_000
 
 
 def main() -> None:
-    """Takes the pictures of a terminal and of a plan that waits."""
+    """Takes the pictures of a terminal, of a trace, and of a plan that waits."""
     FOLDER.mkdir(exist_ok=True)
     text = terminal_picture.session()
     for file, colours in terminal_picture.FILES.items():
         file.write_text(terminal_picture.draw(text, colours), "utf-8")
+    trace_picture.FILE.write_text(trace_picture.draw(trace_picture.record()), "utf-8")
     with tempfile.TemporaryDirectory() as name:
         _take_plan(Path(name))
 

@@ -24,7 +24,7 @@ from kubescript.cli import demo
 from kubescript.request import request
 from kubescript.telemetry import evaluation, instruments, labels, prometheus, spans
 from kubescript_sandbox import runs
-from tests.kit import clients, paths, patience, receiver, trails
+from tests.kit import clients, paths, patience, receiver, trace_picture, trails
 
 FLAGS = ["--toolsets", "code", "--snapshot", str(demo.SNAPSHOT)]
 LOWERCASE_SECRET = "xoxb-" + "173046928415-902837465921-k3j9x2m5q8w1z7v4n6b0c5d2"
@@ -65,6 +65,13 @@ def test_a_call_is_a_trace_from_the_client_to_the_api() -> None:
         check_metrics(found)
     for secret in (b"hunter2", b"list_pod_for_all", b"web-0"):
         assert secret not in found.raw
+
+
+def test_the_picture_in_the_docs_is_of_such_a_trace() -> None:
+    """Its script gives the spans that it shows, in this order, whatever their times are."""
+    shown = trace_picture.read()
+    rows = [(row.name, row.note) for row in trace_picture.record()]
+    assert sorted(rows) == sorted(shown) and (rows[:3], rows[-1]) == (shown[:3], shown[-1])
 
 
 def check_trace(found: receiver.Receiver) -> None:

@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 
 from kubescript import config, errors
 from kubescript.auth import access_rules, jwts, logins, provider, tokens_file
-from kubescript.cli import certificates, findings
+from kubescript.cli import caller_tokens, certificates, findings
 from kubescript.config import named_files
 from kubescript.transports import exposure
 
@@ -36,6 +36,7 @@ def examine(settings: config.Settings, *, offline: bool) -> Iterator[findings.Fi
         return
     for table in settings.access:
         yield findings.Finding("ok", "access", access_rules.describe(table))
+    yield from caller_tokens.examine_audiences(settings)
     for part in _list_parts(settings, offline=offline):
         yield from _examine_part(settings, part)
 
@@ -61,6 +62,10 @@ def _list_parts(settings: config.Settings, *, offline: bool) -> Iterator[_Part]:
     if auth.issuer is not None or auth.introspection is not None:
         files = ("auth.ca_file", "auth.introspection.client_secret_file", "plans.login.client_secret_file")
         yield _Part("callers", files, functools.partial(_examine_provider, settings, offline=offline))
+    if auth.exchange is not None:
+        files = ("auth.ca_file", "auth.exchange.client_secret_file")
+        load = functools.partial(caller_tokens.examine_exchange, settings, offline=offline)
+        yield _Part("callers", files, load)
     if settings.plans.notify is not None:
         files = ("plans.notify.url_file", "plans.notify.secret_file")
         yield _Part("plans", files, functools.partial(_examine_notices, settings.plans.notify))

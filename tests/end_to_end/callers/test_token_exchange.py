@@ -10,7 +10,7 @@ import urllib.parse
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 import anyio
 import pytest
@@ -119,8 +119,9 @@ def test_an_audience_that_the_provider_does_not_give_is_an_error_that_names_its_
     assert place.ask("alice", f"{WHO.format('test')}.username").splitlines()[0] == "oidc:alice"
 
 
-# From Microsoft's documentation, "Microsoft identity platform and OAuth 2.0 On-Behalf-Of flow", first case: access token
-# request with a shared secret, and its success response. The tokens there are cut; never tried with Entra itself.
+# As in the examples of Microsoft's documentation ("Microsoft identity platform and OAuth 2.0 On-Behalf-Of flow", first
+# case): a request with a shared secret and its answer, and a refusal. The scope is that of AKS in place of Graph's, and
+# the tokens are made up. It was never tried with Entra itself.
 ENTRA_REQUEST: Final = {
     "grant_type": "urn:ietf:params:oauth:grant-type:jwt-bearer",
     "client_id": "535fb089-9ff3-47b6-9bfb-4f1264799865",
@@ -148,7 +149,7 @@ ENTRA_REFUSAL: Final = {
 class Entra(http.server.BaseHTTPRequestHandler):
     """Answers as recorded, the second time with a refusal."""
 
-    asked: Final[list[tuple[str | None, dict[str, str]]]] = []
+    asked: ClassVar[list[tuple[str | None, dict[str, str]]]] = []
 
     def do_POST(self) -> None:
         body = self.rfile.read(int(self.headers["Content-Length"])).decode()

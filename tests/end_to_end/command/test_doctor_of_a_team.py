@@ -10,14 +10,15 @@ import secrets
 import ssl
 import threading
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar, Final
 
 import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
-from kubescript.cli import demo
+from kubescript import config
+from kubescript.cli import demo, serving
 from kubescript_safety.controlplane import pki
 from tests.kit import clients, commands
 from tests.kit.controlplane.server import ControlPlane
@@ -342,3 +343,65 @@ def bind(plane: ControlPlane, user: str, rules: list[dict[str, Any]], *roles: st
             "subjects": [{"apiGroup": group, "kind": "User", "name": user}],
         })  # fmt: skip
     Writer(plane.kubeconfig).create_all([[each] for each in objects])
+
+
+class _Exchanging(http.server.BaseHTTPRequestHandler):
+    """A token endpoint; `answers` are those to the next requests, each a status and a document."""
+
+    answers: ClassVar[list[tuple[int, dict[str, Any]]]] = []
+
+    def do_POST(self) -> None:
+        self.rfile.read(int(self.headers["Content-Length"]))
+        status, document = self.answers.pop(0)
+        self.send_response(status)
+        self.end_headers()
+        self.wfile.write(json.dumps(document).encode())
+
+    def log_message(self, *_: object) -> None:
+        """Prints nothing."""
+
+
+EXCHANGE: Final = """
+[auth.exchange]
+url = "http://{host}/token"
+client_id = "kubescript"
+client_secret_file = "secret"
+[contexts.prod]
+audience = "prod"
+[contexts.backup]
+audience = "prod"
+[contexts.lab]
+"""
+
+
+def test_clusters_that_get_no_token_or_another_clusters_are_named(team: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And an endpoint that exchanges tokens is asked whether it takes the server's client; after a failure too."""
+    monkeypatch.chdir(team)
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), _Exchanging) as provider:
+        threading.Thread(target=provider.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
+
+        def examine(host: str, *answers: tuple[int, dict[str, Any]]) -> list[tuple[str, str]]:
+            _Exchanging.answers.extend(answers)
+            (team / "server.toml").write_text('acts_as = "caller"\n' + SERVER + TLS + EXCHANGE.format(host=host))
+            settings = config.load({"port": 8443}, team / "server.toml")
+            return [(each.mark, each.text) for each in serving.examine(settings, offline=False)]
+
+        here = f"127.0.0.1:{provider.server_port}"
+        refused = examine(here, (401, {"error": "invalid_client"}))
+        assert (
+            "FAILED",
+            f"http://{here}/token refuses auth.exchange.client_id or its secret (invalid_client)",
+        ) in refused
+        careless = examine(here, (200, {"access_token": "x"}))
+        assert ("FAILED", f"http://{here}/token exchanges a made-up token: it would let everybody in") in careless
+        bare = examine("id.example.com")
+        assert (
+            "http://id.example.com/token has no TLS: tokens and auth.exchange's secret can be read"
+            in dict(bare)["FAILED"]
+        )
+        good = examine(here, (400, {"error": "invalid_request"}))
+        provider.shutdown()
+    assert ("ok", f"http://{here}/token answers") in good and "FAILED" not in dict(good)
+    said = [text for mark, text in good if mark == "WARNING"]
+    assert "no caller's token is sent to lab: set contexts.NAME.audience of each" in said
+    assert any(text.startswith("prod, backup take the same tokens (audience prod)") for text in said)

@@ -1,0 +1,81 @@
+"""What `kubescript doctor` says about callers' tokens with `acts_as = "caller"`: which clusters get none, and whether
+they can be exchanged."""
+
+from __future__ import annotations
+
+import collections
+import contextlib
+import urllib.parse
+from collections.abc import Iterator
+from typing import Final
+
+from kubescript import config, errors
+from kubescript.auth import exchange
+from kubescript.cli import findings
+from kubescript.cluster import acting
+from kubescript.config import LOOPBACK
+
+__all__ = ["examine_audiences", "examine_exchange"]
+
+_TOPIC: Final = "callers"
+_PROBE: Final = acting.Token("kubescript-doctor-asks-whether-you-answer")
+"""A token that no provider has issued."""
+_CLIENT_CODES: Final = ("(invalid_client)", "(unauthorized_client)")
+"""How an endpoint says that it refuses the server itself, and not the token."""
+
+
+def examine_audiences(settings: config.Settings) -> Iterator[findings.Finding]:
+    """Yields the findings about the audiences of the listed contexts."""
+    if settings.acts_as != "caller":
+        return
+    by_audience = collections.defaultdict(list)
+    for name in settings.contexts:
+        by_audience[settings.of_context(name).audience].append(name)
+    unstated = by_audience.pop(None, [])
+    if unstated and len(settings.contexts) > 1:
+        names = ", ".join(unstated)
+        yield findings.Finding(
+            "WARNING", _TOPIC, f"no caller's token is sent to {names}: set contexts.NAME.audience of each"
+        )
+    for audience, names_of in by_audience.items():
+        if len(names_of) > 1:
+            names = ", ".join(names_of)
+            text = f"{names} take the same tokens (audience {audience}): who reads those of one can use the others"
+            yield findings.Finding("WARNING", _TOPIC, text)
+
+
+def examine_exchange(settings: config.Settings, *, offline: bool) -> Iterator[findings.Finding]:
+    """Yields the findings about the endpoint that exchanges tokens. With `offline`, it is not asked. Raises
+    ConfigError, and AuthError when it does not answer."""
+    if settings.acts_as != "caller":
+        yield findings.Finding("WARNING", _TOPIC, 'auth.exchange is not used: acts_as is not "caller"')
+    audiences = [own.audience for own in map(settings.of_context, settings.contexts) if own.audience is not None]
+    audience = next(iter(audiences), settings.audience)
+    if audience is None:
+        yield findings.Finding("WARNING", _TOPIC, "auth.exchange is not used: no context has an audience")
+    with contextlib.closing(exchange.Endpoint(settings.auth)) as endpoint:
+        if not offline:
+            yield from _ask(endpoint, audience or "kubescript-doctor")
+
+
+def _ask(endpoint: exchange.Endpoint, audience: str) -> Iterator[findings.Finding]:
+    """Asks for the exchange of a made-up token. Raises AuthError when there is no answer."""
+    parts = urllib.parse.urlsplit(endpoint.find_url())
+    # The user part and the query of a URL may hold a password.
+    _, _, host = parts.netloc.rpartition("@")
+    place = f"{parts.scheme}://{host}{parts.path}"
+    if parts.scheme != "https" and parts.hostname not in LOOPBACK:
+        yield findings.Finding("FAILED", _TOPIC, f"{place} has no TLS: tokens and auth.exchange's secret can be read")
+        return
+    try:
+        endpoint.exchange(_PROBE, audience)
+    except errors.AuthError as error:
+        if error.code == "auth.unavailable":
+            raise
+        if error.message.endswith(_CLIENT_CODES):
+            text = f"{place} refuses auth.exchange.client_id or its secret {error.message.rpartition(' ')[2]}"
+            yield findings.Finding("FAILED", _TOPIC, text)
+            return
+        yield findings.Finding("ok", _TOPIC, f"{place} answers")
+        return
+    yield findings.Finding("FAILED", _TOPIC, f"{place} exchanges a made-up token: it would let everybody in")

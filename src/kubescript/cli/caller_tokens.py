@@ -73,7 +73,8 @@ def _ask(endpoint: exchange.Endpoint, audience: str) -> Iterator[findings.Findin
         if error.code == "auth.unavailable":
             raise
         if error.message.endswith(_CLIENT_CODES):
-            text = f"{place} refuses auth.exchange.client_id or its secret {error.message.rpartition(' ')[2]}"
+            code = error.message.rpartition(" ")[2]
+            text = f"{place} refuses auth.exchange.client_id, its secret or the audience {audience} {code}"
             yield findings.Finding("FAILED", _TOPIC, text)
             return
         yield findings.Finding("ok", _TOPIC, f"{place} answers")

@@ -390,7 +390,7 @@ def test_clusters_that_get_no_token_or_another_clusters_are_named(team: Path, mo
         refused = examine(here, (401, {"error": "invalid_client"}))
         assert (
             "FAILED",
-            f"http://{here}/token refuses auth.exchange.client_id or its secret (invalid_client)",
+            f"http://{here}/token refuses auth.exchange.client_id, its secret or the audience prod (invalid_client)",
         ) in refused
         careless = examine(here, (200, {"access_token": "x"}))
         assert ("FAILED", f"http://{here}/token exchanges a made-up token: it would let everybody in") in careless
@@ -402,6 +402,6 @@ def test_clusters_that_get_no_token_or_another_clusters_are_named(team: Path, mo
         good = examine(here, (400, {"error": "invalid_request"}))
         provider.shutdown()
     assert ("ok", f"http://{here}/token answers") in good and "FAILED" not in dict(good)
-    said = [text for mark, text in good if mark == "WARNING"]
-    assert "no caller's token is sent to lab: set contexts.NAME.audience of each" in said
-    assert any(text.startswith("prod, backup take the same tokens (audience prod)") for text in said)
+    warnings = [text for mark, text in good if mark == "WARNING"]
+    assert "no caller's token is sent to lab: set contexts.NAME.audience of each" in warnings
+    assert any(text.startswith("prod, backup take the same tokens (audience prod)") for text in warnings)

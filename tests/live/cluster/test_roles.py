@@ -4,6 +4,7 @@ operation that its toolset may ask for, and `audit role` of the record is that r
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any, Final
 
@@ -264,7 +265,7 @@ def test_the_tools_of_kubectl_read_with_their_role_and_need_all_of_it(
 def test_the_tools_of_kubectl_write_with_the_role_of_their_mode_and_need_all_of_it(
     mode: str, scratch: ControlPlane, loaded: str, tmp_path: Path
 ) -> None:
-    """A plan is shown, approved and applied; what is sent at once is followed."""
+    """A plan is shown, approved, applied, and its reverse is tried; what is sent at once is followed."""
     account = Account(scratch, loaded, tmp_path, f"kubectl-{mode}", "kubectl-read", f"kubectl-{mode}")
     count, most, wait = {"plan": (7, 4, {}), "direct": (8, 2, {"wait": True, "timeout": 1})}[mode]
     settings = f'writes = "{mode}"\n' + ('approval = "argument"\n' if mode == "plan" else "")
@@ -278,6 +279,10 @@ def test_the_tools_of_kubectl_write_with_the_role_of_their_mode_and_need_all_of_
     assert ("3 of 3 changes were made" in said) == (mode == "plan"), said
     stored = tools.typed_by_kubectl(scratch.kubeconfig, "get", "deployment", "web", "-n", loaded, "-o", "json")
     assert json.loads(stored)["spec"]["replicas"] == count
+    if mode == "plan":
+        (plan,) = re.findall(r"plan (p-\w+): approved", said)
+        undone = trails.run("plans", "undo", plan, "--config", str(account.settings))
+        assert "A person approves the plan" in undone.stderr, undone.stderr
     assert account.refused() == []
     assert recorded(account.record) <= account.granted
     assert grants(granted(f"kubectl-{mode}")) <= recorded(account.record)

@@ -20,10 +20,13 @@ from kubescript.auth import access_rules, user
 from kubescript.broker import operation
 from kubescript.changes.store import record
 from kubescript.cli import demo
+from kubescript.cluster import live
 from kubescript.output import fencing
+from kubescript.policy import policy
 from kubescript.toolsets import base, builtin
 from kubescript.wire import exchanges
-from tests.kit import clients, fork_servers, kubectl, trails
+from security_tests import raw_requests, recorder
+from tests.kit import clients, fork_servers, kubectl, reading, trails
 from tests.kit.controlplane import shared
 from tests.kit.controlplane.server import ControlPlane
 from tests.kit.controlplane.writer import Writer
@@ -516,3 +519,40 @@ def test_no_command_line_of_oc_leaves_the_namespaces(
         assert WORD not in text, (line, text)
     assert "otter" in pods
     assert all(name in names for name in OWN)
+
+
+def paths() -> Iterator[tuple[str, ...]]:
+    """Every plausible path with every word in place of every segment."""
+    for skeleton in raw_requests.SKELETONS:
+        path = skeleton.split("/")
+        for place in range(len(path)):
+            for word in (*raw_requests.WORDS, *raw_requests.NASTY):
+                yield (*path[:place], word, *path[place + 1 :])
+
+
+def is_within(found: recorder.Info) -> bool:
+    """Whether kube-apiserver reads a request as one within the namespace `a`, or one that tells nothing of others."""
+    if not found.is_resource:
+        return True
+    if (found.group, found.resource) == ("", "namespaces"):
+        return found.namespace == "a" or found.verb in {"list", "watch"}
+    return found.namespace == "a" and found.resource != "namespaces"
+
+
+def test_no_path_is_read_otherwise_by_another_parser(tmp_path: Path, attacks: Callable[[int], None]) -> None:
+    """What reaches the server is within the one permitted namespace, by a reading of its own; much does reach it."""
+    tried = list(paths())
+    attacks(len(tried))
+    reached = []
+    with recorder.Recorder() as server:
+        cluster = live.Live(server.kubeconfig(tmp_path))
+        door = reading.made(cluster, policy.Policy(namespaces=("a",)))
+        for path in tried:
+            _, response = door.handle(exchanges.Call("GET", path), operation.Operation(), 10)
+            if response is not None:
+                response.close()
+            reached += [recorder.read(seen.line) for seen in server.take()]
+        cluster.close()
+    strayed = [found for found in reached if not is_within(found)]
+    assert strayed == []
+    assert len({(found.resource, found.subresource) for found in reached if found.namespace == "a"}) > 20

@@ -32,7 +32,7 @@ _LOG_LINE_S: Final = 0.5
 _ESCAPED: Final = b"\\u00abredacted:"
 _IN_BASE64: Final = masking.alignments(masking.OPENING)
 _WHY: Final = {
-    "shape": "the API server's answer is not the metadata that was asked for, so it was withheld",
+    "shape": "the API server's answer is not what was asked for, so it was withheld",
     "release": "this is no release as Helm keeps it, or one of more than 16 MiB, so it was withheld",
     "object": "the API server's answer is no JSON object, so nobody can be shown what this write changes",
     "values": "the object has more than 3 MiB, 100,000 values, 100 levels, or 1,000 labels or images, so what a write "

@@ -254,7 +254,7 @@ class Call:
         """Returns the note, prefixed with the cluster's name when the server has several."""
         if not self.cluster:
             return note
-        return note.within(f"{self.cluster}: ")
+        return note.of_cluster(self.cluster)
 
     def _note(self, noted: dict[notes.Note, int], note: notes.Note) -> None:
         """Counts a note of this call in one of the summary's lists."""

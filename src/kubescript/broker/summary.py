@@ -41,6 +41,9 @@ _ELIDED: Final = "\N{HORIZONTAL ELLIPSIS}"
 IN_NAMESPACE: Final = " in namespace "
 _IN_MANY: Final = " in namespaces "
 _MANY_NAMESPACES: Final = 3
+_MANY_CLUSTERS: Final = 3
+_MAX_CLUSTERS: Final = 20
+"""How many clusters one phrase names."""
 """From this number on, a note counts the namespaces instead of naming them."""
 _Counted = TypeVar("_Counted")
 _OTHERS: Final = notes.Note("others")
@@ -217,10 +220,10 @@ def _describe_masks(outcome: runs.Outcome, redacted: Mapping[str, int]) -> str:
 
 
 def _count_alike(found: Mapping[notes.Note, int]) -> notes.Note:
-    """Merges all notes of one kind. Those that differ only in the namespace become one phrase; of many phrases, only
-    the first are named."""
+    """Merges all notes of one kind. Those that differ only in the cluster or the namespace become one phrase; of many
+    phrases, only the first are named."""
     groups: dict[notes.Note, dict[notes.Note, int]] = {}
-    for note, count in dict(found).items():
+    for note, count in _merge_clusters(dict(found)).items():
         alike = _without_namespace(note)
         groups.setdefault(alike, {})[note] = count
     phrases = []
@@ -233,6 +236,25 @@ def _count_alike(found: Mapping[notes.Note, int]) -> notes.Note:
     sentence = ", ".join(phrase.sentence for phrase in named)
     values = [value for phrase in named for value in phrase.values]
     return notes.Note(sentence, tuple(values))
+
+
+def _merge_clusters(found: Mapping[notes.Note, int]) -> dict[notes.Note, int]:
+    """Returns the notes, one for all that are alike but for the cluster, where these are many."""
+    groups: dict[notes.Note, dict[notes.Note, int]] = {}
+    for note, count in found.items():
+        alike = note._replace(sentence=note.sentence.removeprefix(f"{note.cluster}: "), cluster="")
+        groups.setdefault(alike, {})[note] = count
+    merged: dict[notes.Note, int] = {}
+    for alike, group in groups.items():
+        clusters = [note.cluster for note in group if note.cluster]
+        if len(clusters) < _MANY_CLUSTERS:
+            merged |= group
+            continue
+        names = ", ".join(clusters[:_MAX_CLUSTERS])
+        if len(clusters) > _MAX_CLUSTERS:
+            names += f" and {len(clusters) - _MAX_CLUSTERS} more"
+        merged[alike.within("", f" in clusters {names}")] = 1
+    return merged
 
 
 def _without_namespace(note: notes.Note) -> notes.Note:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import atexit
 import collections
 import contextlib
+import json
 import logging
 import os
 import shutil
@@ -135,7 +136,7 @@ def _configuration(
         return configuration
     given: dict[str, Any] = {"filename": None, "config_dict": None}
     if isinstance(path, bytes):
-        given["config_dict"] = kubeconfig.parse(path, "the kubeconfig")
+        given["config_dict"] = json.loads(path)
     else:
         given |= {"filename": kubeconfig.source(path), "persist_config": _can_be_written(path)}
     loader = kube_config._get_kube_config_loader(  # type: ignore[no-untyped-call]

@@ -8,6 +8,7 @@ mistakes in a kubeconfig are checked here, with our own error texts, before that
 from __future__ import annotations
 
 import difflib
+import json
 import os
 from collections.abc import Container, Mapping
 from dataclasses import dataclass
@@ -77,10 +78,10 @@ def _with_home(path: str) -> str:
 
 
 def contexts(path: Path | bytes | None = None) -> list[Context]:
-    """Returns every context of a file, or of the content, in its order. Raises ClusterError (cluster.config) if no
-    kubeconfig can be read."""
+    """Returns every context of a file, or of a content in JSON, in its order. Raises ClusterError (cluster.config) if
+    no kubeconfig can be read."""
     if isinstance(path, bytes):
-        return _merge([parse(path, "the kubeconfig")])
+        return _merge([json.loads(path)])
     files = source(path)
     if files is None:
         raise _config_error(

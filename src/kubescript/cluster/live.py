@@ -53,7 +53,7 @@ class Live:
         patience_s: float | None = None,
         caller: acting.Acting | None = None,
     ) -> None:
-        """`path` names the kubeconfig, or is its content. `patience_s` bounds the wait for an answer to begin,
+        """`path` names the kubeconfig, or is its content in JSON. `patience_s` bounds the wait for an answer to begin,
         including retries; None: only the call's timeout bounds it. Requests are sent on behalf of `caller`; None: as
         the server itself."""
         self._caller = caller

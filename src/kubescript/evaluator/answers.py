@@ -149,7 +149,7 @@ class Answers:
                 continue
             where = notes.Note(notes.PLACE, (namespace,))
             if context:
-                where = where.within(f"{context}: ")
+                where = where.of_cluster(context)
             noted = calls.absent if is_missing else calls.unknown
             calls.note(noted, where)
 

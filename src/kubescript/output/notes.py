@@ -26,13 +26,19 @@ class Note(NamedTuple):
     sentence: str
     """A sentence with a `PLACE` for each value."""
     values: tuple[str, ...] = ()
+    cluster: str = ""
+    """The cluster, if it is one of several; the sentence begins with it."""
 
     def __str__(self) -> str:
         return fill(self, self.values)
 
     def within(self, before: str, after: str = "") -> Note:
         """Returns the note with text added around its sentence."""
-        return Note(before + self.sentence + after, self.values)
+        return self._replace(sentence=before + self.sentence + after)
+
+    def of_cluster(self, name: str) -> Note:
+        """Returns the note about one of several clusters."""
+        return self.within(f"{name}: ")._replace(cluster=name)
 
 
 def of(parts: Iterable[tuple[str, bool]]) -> Note:

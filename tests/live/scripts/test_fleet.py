@@ -5,15 +5,18 @@ from __future__ import annotations
 
 import contextlib
 import json
+import re
+import secrets
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import anyio
 import pytest
 
-from kubescript import app
-from tests.kit import clients, fleets
+from kubescript import app, errors
+from kubescript.changes.store import record
+from tests.kit import clients, commands, fleets
 from tests.kit.controlplane.server import ControlPlane
 
 COUNT = "len(k8s.context({!r}).coreV1().list_namespace()) > 0"
@@ -120,4 +123,64 @@ found = k8s.parallel([lambda c=c: len(k8s.context(c).coreV1().list_namespace()) 
     with server(folder, tmp_path) as (_, ask):
         text = ask(script)
         assert value(text) == [53, 50], text
-        assert "dead0: cluster.unreachable" in text and "dead2: cluster.unreachable" in text
+        names = re.search("3 calls failed: cluster.unreachable list namespaces in clusters ([^;]*);", text)
+        assert names is not None and set(names[1].split(", ")) == {"dead0", "dead1", "dead2"}, text
+
+
+PLAN: Final = """
+k8s.context("a").coreV1().create_namespaced_config_map("default", {{"metadata": {{"name": "{name}"}}}})
+"""
+
+
+def test_a_plan_is_for_the_settings_of_its_time(folder: fleets.Folder, tmp_path: Path) -> None:
+    """A plan for a found cluster is applied there, but not when the cluster has other labels by then, or is gone."""
+    tables = '[[fleet.settings]]\nlabel_selector = "env={}"\nwrites = "plan"\nwrite_policy = {{ objects = {} }}\n'
+    more = tables.format("dev", 5) + tables.format("test", 6) + f'[plans]\nstore = "{tmp_path / "plans.db"}"\n'
+    folder.add("a", env="dev")
+    with server(folder, tmp_path, more) as (opened, ask):
+        assert opened.operator.planning is not None
+        approvals = opened.operator.planning.approvals
+
+        def approve() -> str:
+            script = PLAN.format(name=f"fleet-{secrets.token_hex(4)}")
+            answer = anyio.run(opened.operator.evaluator.evaluate, script, 60_000)
+            made = approvals.get(answer.plan).plan
+            assert made.context == "a"
+            approvals.decide(made.id, record.Decision("uid 0", "terminal", True, made.hash))
+            return made.id
+
+        def apply(plan_id: str) -> str:
+            return approvals.apply(plan_id, lambda _done, _count, _text: None).state
+
+        assert apply(approve()) == "applied"
+        late, later = approve(), approve()
+        folder.add("a", env="test")
+        fleets.wait_for(opened.fleet, {"a": {"env": "test"}})
+        with pytest.raises(errors.PlanError, match="the policy for writes has changed"):
+            apply(late)
+        assert apply(approve()) == "applied"
+        folder.remove("a")
+        fleets.wait_for(opened.fleet, {})
+        with pytest.raises(errors.PlanError, match="takes no plans for cluster 'a'"):
+            apply(later)
+        assert value(ask("k8s.contexts()")) == []
+
+
+def test_doctor_lists_what_is_found(folder: fleets.Folder, tmp_path: Path) -> None:
+    """Each cluster with its labels and whether it answers; what cannot be used is named with the reason, and a folder
+    that is not there is wrong."""
+    config = tmp_path / "kubescript.toml"
+    config.write_text(folder.settings())
+    folder.add("a", env="prod", region="eu")
+    done = commands.run("doctor", "--config", str(config), environment=commands.BARE)
+    assert "ok      fleet         kubeconfig-dir: 1 clusters were found" in done.stdout
+    assert "ok      a: found, labels env=prod,region=eu" in done.stdout
+    folder.add("dead", {"server": "https://127.0.0.1:1"})
+    (folder.path / "broken.yaml").write_text("contexts: [{name: c, context: {cluster: none}}]")
+    done = commands.run("doctor", "--config", str(config), environment=commands.BARE)
+    assert done.returncode == 1 and "WRONG   dead: found, labels none" in done.stdout
+    assert "cluster c cannot be used: the cluster that its context names" in done.stderr
+    config.write_text(folder.settings().replace(str(folder.path), str(folder.path / "none")))
+    done = commands.run("doctor", "--config", str(config), environment=commands.BARE)
+    assert done.returncode == 1 and "FAILED  fleet" in done.stdout
+    assert "No such file or directory" in done.stderr

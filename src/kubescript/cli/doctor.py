@@ -4,6 +4,7 @@ clusters scripts may name, and under which rules."""
 from __future__ import annotations
 
 import contextlib
+import logging
 import time
 from collections.abc import Iterator
 from concurrent import futures
@@ -33,6 +34,8 @@ _MAX_EXAMINED: Final = 50
 """How many clusters are examined where some are found; all that are listed are."""
 _MAX_LABELS: Final = 200
 """Characters of one cluster's labels."""
+_MAX_WARNINGS: Final = 20
+"""How many warnings about found clusters are shown."""
 _FIRST_SET_S: Final = 10.0
 """Seconds that a source of clusters may take."""
 _STEP_S: Final = 0.2
@@ -124,13 +127,35 @@ def _clusters(settings: config.Settings, known: directory.Directory, *, offline:
 def _found(settings: config.Settings) -> Iterator[tuple[directory.Directory, tuple[tuple[bool, str], ...]]]:
     """Yields the clusters that scripts may name, and the findings about the fleet's source."""
     found = sources.open_fleet(settings)
-    with contextlib.closing(found):
+    with contextlib.closing(found), _warnings_of_fleet() as warnings:
         found.start()
         known = directory.Directory(settings, found)
         findings: tuple[tuple[bool, str], ...] = ()
         if found.is_on:
             findings = (_examine_source(settings.fleet, found),)
+            findings += tuple((False, text) for text in warnings if text != found.problem)
         yield known, findings
+
+
+@contextlib.contextmanager
+def _warnings_of_fleet() -> Iterator[list[str]]:
+    """Yields the first warnings that the search for clusters logs, whatever the log's level: what cannot be used."""
+    warnings: list[str] = []
+
+    class Kept(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            if len(warnings) < _MAX_WARNINGS:
+                warnings.append(record.getMessage())
+
+    logger = logging.getLogger(fleet.__name__.rpartition(".")[0])
+    handler, level = Kept(logging.WARNING), logger.level
+    logger.addHandler(handler)
+    logger.setLevel(logging.WARNING)
+    try:
+        yield warnings
+    finally:
+        logger.removeHandler(handler)
+        logger.setLevel(level)
 
 
 def _examine_source(settings: config.Fleet, found: fleet.Fleet) -> tuple[bool, str]:

@@ -747,7 +747,7 @@ PAGE = paths.ROOT / "docs" / "configure.md"
 
 def block(language: str) -> str:
     """The one example in this language of what the page says of several clusters."""
-    text = PAGE.read_text("utf-8").partition("## Several clusters\n")[2]
+    text = PAGE.read_text("utf-8").partition("## Several clusters\n")[2].partition("### A fleet\n")[0]
     (found,) = re.findall(rf"```{language}\n(.*?)```", text, re.DOTALL)
     return str(found)
 

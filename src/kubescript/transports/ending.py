@@ -25,8 +25,16 @@ class Ending:
 
     def __init__(self) -> None:
         self._probed = -_PROBED_S
-        self.has_begun = False
+        self._begun = anyio.Event()
+
+    @property
+    def has_begun(self) -> bool:
         """Whether the server is about to end: /ready says so."""
+        return self._begun.is_set()
+
+    async def wait(self) -> None:
+        """Returns once the server is about to end."""
+        await self._begun.wait()
 
     def note_probe(self) -> None:
         """Notes that something asks /ready."""
@@ -35,7 +43,7 @@ class Ending:
     async def announce(self, is_forced: Callable[[], bool]) -> None:
         """Begins the end, and returns once balancers know: at once where none has asked /ready lately, or when
         `is_forced` says so."""
-        self.has_begun = True
+        self._begun.set()
         if time.monotonic() - self._probed > _PROBED_S:
             return
         for _ in range(_TICKS):

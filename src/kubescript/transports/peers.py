@@ -9,6 +9,7 @@ meanwhile (`plan.store`).
 
 from __future__ import annotations
 
+import collections
 import contextlib
 import hashlib
 import logging
@@ -19,6 +20,7 @@ from dataclasses import dataclass
 from typing import Final, TypeVar
 
 import anyio
+import anyio.abc
 import anyio.to_thread
 
 from kubescript import errors
@@ -36,8 +38,14 @@ _AWAY_S: Final = 5.0
 """For how many seconds the database is not asked after it has failed."""
 _LOOK_S: Final = 5.0
 """Seconds between two signs of life."""
+# One slow answer of a busy database is no news.
+_TOLD: Final = 2
+"""After how many questions in a row without an answer the operator is told."""
 _UNKNOWN: Final = 10
 """How many replicas are assumed before the database has ever said."""
+# Attack: callers begin and end sessions while the database is away.
+_MOST_ENDED: Final = 10_000
+"""How many ended sessions are noted at a time; others count until this replica ends."""
 _TELL_S: Final = 60.0
 """Seconds between two warnings that sessions are elsewhere."""
 
@@ -59,8 +67,10 @@ class Peers:
         self._opening = anyio.Lock()
         self._database: database.Database | None = None
         self._away_until = 0.0
+        self._failures = 0
+        """How many questions in a row the database has not answered."""
         self._told = -_TELL_S
-        self._ended: list[str] = []
+        self._ended: collections.deque[str] = collections.deque(maxlen=_MOST_ENDED)
         self._is_leaving = False
         self.count = _UNKNOWN
         """How many replicas there are, this one included."""
@@ -106,17 +116,19 @@ class Peers:
             )
         return found
 
-    async def run(self) -> None:
-        """Tells the other replicas of this one, until it is cancelled."""
+    async def run(self, *, task_status: anyio.abc.TaskStatus[None]) -> None:
+        """Tells the other replicas of this one, until it is cancelled. Has started once they know, or the database does
+        not answer."""
+        await self._tell()
+        task_status.started()
         while True:
-            with contextlib.suppress(errors.PlanError):  # it is logged, and tried again
-                self.count = await self._tell()
             await anyio.sleep(_LOOK_S)
+            await self._tell()
 
-    async def _tell(self) -> int:
-        """Notes that this replica is alive, and which sessions have ended; returns how many replicas there are. Raises
-        PlanError."""
-        ended, self._ended = self._ended, []
+    async def _tell(self) -> None:
+        """Notes that this replica is alive, and which sessions have ended; finds out how many replicas there are."""
+        ended = list(self._ended)
+        self._ended.clear()
 
         def tell(connection: database.Connection) -> int:
             allowances.forget(connection)
@@ -124,43 +136,55 @@ class Peers:
             return client_sessions.beat(connection, self._replica, self._keep_s)
 
         try:
-            return await self._ask(tell)
-        except errors.PlanError:
-            self._ended += ended
-            raise
+            self.count = await self._ask(tell, _LOOK_S)
+        except errors.PlanError:  # the next time
+            self._ended.extend(ended)
 
     async def leave(self) -> None:
-        """Tells the other replicas that this one ends."""
+        """Tells the other replicas that this one ends; they take its sessions for ended."""
+        if self._is_leaving:
+            return
         self._is_leaving = True
-        try:
+        with contextlib.suppress(errors.PlanError):  # they will miss it
             await self._ask(lambda connection: client_sessions.leave(connection, self._replica))
-        except errors.PlanError:
-            log.debug("the other replicas will miss this one")
+
+    async def close(self) -> None:
+        """Leaves the other replicas, and closes the connections to the database."""
+        await self.leave()
         if self._database is not None:
             self._database.close()
 
-    async def _ask(self, work: Callable[[database.Connection], _Result]) -> _Result:
+    async def _ask(self, work: Callable[[database.Connection], _Result], patience_s: float = _PATIENCE_S) -> _Result:
         """Returns what a transaction of the database returns. Raises PlanError when it does not answer in time, or has
         not lately."""
         if time.monotonic() < self._away_until:
             raise errors.PlanError("the database of the replicas does not answer", code="plan.store")
         try:
-            with anyio.fail_after(_PATIENCE_S):
+            with anyio.fail_after(patience_s):
                 found = await self._open()
-                return await anyio.to_thread.run_sync(
+                answer = await anyio.to_thread.run_sync(
                     _transact, found, work, abandon_on_cancel=True, limiter=self._threads
                 )
         except TimeoutError:
             error = errors.PlanError("the database of the replicas takes too long", code="plan.store")
         except errors.PlanError as caught:
             error = caught
-        self._away_until = time.monotonic() + _AWAY_S
-        log.warning(
-            "this replica goes by its own count, and admits its part of each limit: %s",
-            error.remedy or error.message,
-            extra={"event": "replicas.away"},
-        )
+        else:
+            self._failures = 0
+            return answer
+        self._note_failure(error)
         raise error
+
+    def _note_failure(self, error: errors.PlanError) -> None:
+        """Leaves the database alone for a while, and tells the operator."""
+        self._away_until = time.monotonic() + _AWAY_S
+        self._failures += 1
+        if self._failures == _TOLD:
+            log.warning(
+                "this replica goes by its own count, and admits its part of each limit: %s",
+                error.remedy or error.message,
+                extra={"event": "replicas.away"},
+            )
 
     async def _open(self) -> database.Database:
         """Returns the database, which is opened when it is first used. Raises PlanError."""

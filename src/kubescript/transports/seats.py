@@ -20,7 +20,7 @@ from starlette.types import Scope
 
 from kubescript import config, errors
 from kubescript.auth import access_rules, user
-from kubescript.transports import authentication, backend
+from kubescript.transports import authentication, backend, ending
 from kubescript.transports.seat import THREADS, Seat, Share, measure
 
 if TYPE_CHECKING:
@@ -39,8 +39,9 @@ _Key = tuple[str, str]
 class Seats:
     """The seats of one server. Used by one event loop."""
 
-    def __init__(self, server: backend.Backend, max_body: int, most: int, callers: int) -> None:
+    def __init__(self, server: backend.Backend, max_body: int, most: int, callers: int, end: ending.Ending) -> None:
         """`most` limits simultaneous requests and streams, and `callers` the number of seats."""
+        self._ending = end
         self._server = server
         self._most = most
         self._callers = callers
@@ -65,13 +66,19 @@ class Seats:
                 await self._open(seat, self._server.operator)
             tasks.start_soon(self._tidy)
             if self._peers is not None:
-                tasks.start_soon(self._peers.run)
+                await tasks.start(self._peers.run)
+                tasks.start_soon(self._leave_peers, self._peers)
             yield
             if self._peers is not None:  # first: the sessions that end now are known to the other replicas
-                await self._peers.leave()
+                await self._peers.close()
             for seat in self._seats.values():
                 seat.close()
             tasks.cancel_scope.cancel()
+
+    async def _leave_peers(self, shared: peers.Peers) -> None:
+        """Tells the other replicas once the server is about to end: balancers ask them by then."""
+        await self._ending.wait()
+        await shared.leave()
 
     @contextlib.asynccontextmanager
     async def take(self, scope: Scope, route: str = "") -> AsyncIterator[Seat]:

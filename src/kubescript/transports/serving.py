@@ -92,11 +92,11 @@ async def _serve_http(server: backend.Backend, announce: Announce | None, reread
     with _listener(settings.host, settings.port, "--port") as listener, contextlib.ExitStack() as closing:
         url = settings.http.url or _url(listener, settings)
         most, callers = http_connections.most(settings)
-        seating = seats.Seats(server, bodies.MAX_BODY, most, callers)
+        end = ending.Ending()
+        seating = seats.Seats(server, bodies.MAX_BODY, most, callers, end)
         protocol: Any = http_connections.protocol(most)
         if certificates is not None:
             protocol = handshake.make_factory(protocol, certificates)
-        end = ending.Ending()
         options = _make_options(_build_application(server, seating, url, closing, end), protocol)
         monitors = _open_monitoring(server, seating, end, closing)
 

@@ -24,9 +24,10 @@ if TYPE_CHECKING:
 __all__ = ["Sessions"]
 
 _WHERE: Final = {
-    "ended": "this session was at another replica of this server, which has ended; start a new session (initialize)",
-    "elsewhere": "this session is at another replica of this server, and the balancer in front of them has not asked "
-    "that one; start a new session (initialize)",
+    "ended": "Session not found: it was at another replica of this server, which has ended; start a new one "
+    "(initialize)",
+    "elsewhere": "Session not found: it is at another replica of this server, which the balancer has not asked; start "
+    "a new one (initialize)",
 }
 
 

@@ -53,7 +53,7 @@ def three(
     tokens.write_text("".join(f"{token},{name},uid-{name}\n" for name, token in TOKENS.items()))
     tokens.chmod(0o600)
     settings = f'acts_as = "impersonate"\n[impersonation]\ngroups = ["team"]\n[auth]\ntokens_file = "{tokens}"\n'
-    settings += f'[plans]\nstore = "{postgresql.database()}"\n[sandbox]\nmax_scripts = 60\n'
+    settings += f'[replicas]\nstore = "{postgresql.database()}"\n[sandbox]\nmax_scripts = 60\n'
     kubeconfig = cluster.plane.kubeconfig_for(rollouts.USER, ("system:masters",))
     with replicas.Replicas(folder, kubeconfig, settings, "requests_per_minute = 100000\n") as served:
         yield served

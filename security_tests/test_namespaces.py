@@ -556,3 +556,30 @@ def test_no_path_is_read_otherwise_by_another_parser(tmp_path: Path, attacks: Ca
     strayed = [found for found in reached if not is_within(found)]
     assert strayed == []
     assert len({(found.resource, found.subresource) for found in reached if found.namespace == "a"}) > 20
+
+
+def test_a_list_of_which_a_part_fails_is_an_error(world: World, tmp_path: Path, attacks: Callable[[int], None]) -> None:
+    """Where the cluster itself lets the caller read only some of the namespaces, or the script may not make that many
+    calls, the list does not look like a shorter one; the next list is answered."""
+    attacks(2)
+    assert world.plane is not None
+    writer = Writer(world.plane.kubeconfig)
+    rbac = {"apiVersion": "rbac.authorization.k8s.io/v1"}
+    for namespace in OWN[:2]:
+        metadata = {"name": "reader", "namespace": namespace}
+        rules = [{"apiGroups": [""], "resources": ["pods"], "verbs": ["list"]}]
+        subject = {"kind": "User", "name": ALICE.name, "apiGroup": "rbac.authorization.k8s.io"}
+        role = {"kind": "Role", "name": "reader", "apiGroup": "rbac.authorization.k8s.io"}
+        writer.create({**rbac, "kind": "Role", "metadata": metadata, "rules": rules})
+        writer.create({**rbac, "kind": "RoleBinding", "metadata": metadata, "subjects": [subject], "roleRef": role})
+    script = "pods = k8s.coreV1().list_pod_for_all_namespaces()\nsum(1 for each in pods)"
+    for names, more, said in (
+        (OWN, {"acts_as": "impersonate"}, f'in the namespace "{OWN[2]}"'),
+        (OWN, {"limits": {"api_calls": 2}}, "API calls are used up"),
+        (OWN[:2], {"acts_as": "impersonate"}, "4"),
+    ):
+        given = settings(world.plane, tmp_path, *names, **more)
+        with fork_servers.open_application(given) as opened:
+            own = opened.tenant(ALICE, access_rules.narrow(given, ALICE), opened.operator)
+            with contextlib.closing(own):
+                assert said in World(own, world.free, None).run(script)

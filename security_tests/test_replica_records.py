@@ -132,6 +132,19 @@ def _send_again(replicas: list[Replica]) -> list[Replica]:
     return replicas
 
 
+def _send_unapproved(replicas: list[Replica]) -> list[Replica]:
+    replicas[0].write_plan("p-2")
+    replicas[2].send("p-2", "request-2")
+    return replicas
+
+
+def _forge_place(replicas: list[Replica]) -> list[Replica]:
+    planned = replicas[0].write_plan("p-2")
+    hidden = {"chain": "none", "seq": 1, "hash": "none", "place": "\x1b[2Jall is whole\nBROKEN"}
+    replicas[2].start("p-2", planned, hidden)
+    return replicas
+
+
 ATTACKS: Final[dict[Callable[[list[Replica]], list[Replica]], str]] = {
     _hide_decision: "b.jsonl (chain",
     _hide_plan: "a.jsonl (chain",
@@ -142,6 +155,8 @@ ATTACKS: Final[dict[Callable[[list[Replica]], list[Replica]], str]] = {
     _count_one_approval_twice: "with 1 of 2 approvals",
     _apply_again: "p-1 was applied twice",
     _send_again: "p-1 was applied twice",
+    _send_unapproved: "plan p-2 was applied, and has no approval",
+    _forge_place: "which is not given",
 }
 
 
@@ -152,4 +167,5 @@ def test_what_is_hidden_forged_or_applied_twice_is_named(
     """Each chain is whole by itself; together they are not. Without the attack they are."""
     assert verify(*replicas)[0] == 0
     code, text = verify(*attack(replicas))
-    assert code == 1 and text.count("BROKEN") == 1 and ATTACKS[attack] in text, text
+    faults = [line for line in text.splitlines() if line.startswith("BROKEN")]
+    assert code == 1 and len(faults) == 1 and ATTACKS[attack] in faults[0] and "\x1b" not in text, text

@@ -6,12 +6,14 @@ approvals, which may be on the chain of another replica, and no plan was applied
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
 from kubescript.audit import reader
+from kubescript.output import sanitizing
 
 __all__ = ["Report", "as_text", "compare"]
 
@@ -98,8 +100,24 @@ class _Comparison:
     def __init__(self, chains: Sequence[_Chain]) -> None:
         self._chains = chains
         self._by_id = {each.id: each for each in chains}
+        self._ends: defaultdict[str, list[dict[str, Any]]] = defaultdict(list)
+        self._sent: defaultdict[str, set[str]] = defaultdict(set)
+        self._approved: defaultdict[str, set[str]] = defaultdict(set)
+        """Maps each plan to the hashes under which it was approved."""
+        for chain in chains:
+            self._add(chain)
         self._faults: list[str] = []
         self._gone = 0
+
+    def _add(self, chain: _Chain) -> None:
+        """Adds a chain's records to those of each plan."""
+        for end in chain.ends:
+            self._ends[end["plan"]].append(end)
+        for plan, audit_ids in chain.sent.items():
+            self._sent[plan] |= audit_ids
+        for decision in chain.decisions.values():
+            if decision["approves"]:
+                self._approved[decision["plan"]].add(decision["plan_hash"])
 
     def run(self) -> Report:
         """Compares all records."""
@@ -110,11 +128,10 @@ class _Comparison:
                 applied.add(start["plan"])
                 self._check_start(chain, start)
             begun = {start["plan"] for start in chain.starts}
-            for end in chain.ends:
-                # An older version has recorded no start, and a plan may end before anything of it is sent.
-                if end["state"] == "applied" and end["plan"] not in begun:
-                    applied.add(end["plan"])
-                    self._find_approval(chain, end)
+            # An older version has recorded no start. Attack: a replica sends an unapproved plan, and records none.
+            for plan in chain.sent.keys() - begun:
+                applied.add(plan)
+                self._find_approval(chain, plan)
         for plan in sorted(applied):
             self._check_once(plan)
         return Report(len(applied), tuple(dict.fromkeys(self._faults)), self._gone)
@@ -132,7 +149,7 @@ class _Comparison:
         made = self._find_plan(name, start)
         proven = {self._find_decision(name, start, each) for each in start["decisions"] if each is not None}
         if None in start["decisions"]:
-            self._find_approval(chain, start)
+            self._find_approval(chain, start["plan"], start["plan_hash"])
         elif made is not None and len(proven) < made["approvals"]:
             self._faults.append(f"{name} was applied with {len(proven)} of {made['approvals']} approvals")
 
@@ -167,21 +184,19 @@ class _Comparison:
             self._faults.append(f"{what} {home.path}, which is not an approval of this plan")
         return place
 
-    def _find_approval(self, chain: _Chain, record: dict[str, Any]) -> None:
-        """Finds an approval of a plan whose application, by an older version, does not name it."""
-        for each in self._chains:
-            for found in each.decisions.values():
-                if found["approves"] and (found["plan"], found["plan_hash"]) == (record["plan"], record["plan_hash"]):
-                    return
+    def _find_approval(self, chain: _Chain, plan: str, plan_hash: str = "") -> None:
+        """Finds an approval of a plan whose application does not name it, as those of older versions do not."""
+        hashes = self._approved[plan]
+        if plan_hash in hashes or (hashes and not plan_hash):
+            return
         if chain.first > 0:
             self._gone += 1
             return
-        self._faults.append(f"{chain.path} record {record['seq']}: plan {record['plan']} has no approval on record")
+        self._faults.append(f"{chain.path}: plan {plan} was applied, and has no approval on record")
 
     def _check_once(self, plan: str) -> None:
         """Checks that no request of a plan was carried out twice."""
-        ends = [end for chain in self._chains for end in chain.ends if end["plan"] == plan]
-        sent = {audit_id for chain in self._chains for audit_id in chain.sent.get(plan, ())}
+        ends, sent = self._ends[plan], self._sent[plan]
         done: list[set[str]] = []
         for end in ends:
             done += [set() for _ in range(len(end["steps"]) - len(done))]
@@ -203,7 +218,8 @@ def _where(place: str, chain: str) -> str:
 def as_text(report: Report) -> str:
     """Returns the report in human-readable form."""
     if report.faults:
-        lines = [f"BROKEN {fault}" for fault in report.faults[:_SHOWN]]
+        # A stranger may have written the files.
+        lines = [f"BROKEN {sanitizing.printable(fault)}" for fault in report.faults[:_SHOWN]]
         if len(report.faults) > _SHOWN:
             lines.append(f"{len(report.faults) - _SHOWN} more faults")
         return "\n".join(lines)

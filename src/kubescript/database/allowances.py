@@ -7,6 +7,7 @@ share is lost with the minute. The minutes are those of the database's clock, so
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
 from sqlalchemy import Connection, Integer, case, cast, delete, func, or_
 from sqlalchemy.dialects import postgresql
@@ -15,9 +16,9 @@ from kubescript.database import schema
 
 __all__ = ["Grant", "forget", "take"]
 
-_TABLE = schema.ALLOWANCES
-_NOW = func.extract("epoch", func.clock_timestamp())
-_MINUTE = cast(func.floor(_NOW / 60), Integer)
+_TABLE: Final = schema.ALLOWANCES
+_NOW: Final = func.extract("epoch", func.clock_timestamp())
+_MINUTE: Final = cast(func.floor(_NOW / 60), Integer)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,10 +36,12 @@ def take(connection: Connection, person: str, share: int, most: int) -> Grant | 
     own = postgresql.insert(_TABLE).values(person=person, minute=_MINUTE, taken=share)
     is_new = own.excluded.minute > _TABLE.c.minute
     taken = case((is_new, share), else_=_TABLE.c.taken + share)
-    # One statement, which locks the row: two replicas do not find the same rest.
+    # One statement, which locks the row: two replicas do not find the same rest. One that has waited for the lock until
+    # the next minute counts in that.
+    minute = func.greatest(own.excluded.minute, _TABLE.c.minute)
     query = own.on_conflict_do_update(
         index_elements=[_TABLE.c.person],
-        set_={"minute": own.excluded.minute, "taken": taken},
+        set_={"minute": minute, "taken": taken},
         where=or_(is_new, _TABLE.c.taken < most),
     ).returning(_TABLE.c.taken, 60 - _NOW % 60)
     row = connection.execute(query).one_or_none()

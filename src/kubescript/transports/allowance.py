@@ -41,8 +41,10 @@ class Allowance:
 
     async def take(self) -> bool:
         """Counts a request; says whether it is within the limit. Waits for the database a second at most."""
-        if not self._here.take(""):
-            return False
+        return await self._take_shared() and self._here.take("")
+
+    async def _take_shared(self) -> bool:
+        """Counts a request of all replicas, if there are several; says whether it is within the limit."""
         if self._peers is None or self._spend():
             return True
         # Only one request of a person asks; the others spend what it gets.

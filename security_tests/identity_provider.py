@@ -130,10 +130,12 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         fields = dict(urllib.parse.parse_qsl(body))
         if self.path == "/token":
             self.provider.exchanged.append(fields)
+            answers = self.provider.answers
+            planned = answers.pop(0) if "code" not in fields and answers else None
             while self.provider.stalled.is_set():
                 time.sleep(0.05)
             if "code" not in fields:
-                self._exchange(fields)
+                self._exchange(fields, planned)
                 return
             self._answer(self.provider.granted.pop(fields["code"], None), refused=400)
             return
@@ -143,10 +145,10 @@ class _Handler(http.server.BaseHTTPRequestHandler):
             time.sleep(0.05)
         self._answer({"active": True, **known} if known is not None else {"active": False})
 
-    def _exchange(self, fields: dict[str, str]) -> None:
-        """Answers with a token of its subject for the audience, under the same end."""
-        if self.provider.answers:
-            status, document = self.provider.answers.pop(0)
+    def _exchange(self, fields: dict[str, str], planned: tuple[int, Any] | None) -> None:
+        """Answers as planned, or with a token of its subject for the audience, under the same end."""
+        if planned is not None:
+            status, document = planned
             self._send(status, document if isinstance(document, bytes) else json.dumps(document).encode())
             return
         _, payload, _ = fields["subject_token"].split(".")

@@ -8,6 +8,7 @@ calls, so calls of one script may name different contexts at the same time.
 from __future__ import annotations
 
 import contextlib
+import contextvars
 import threading
 import time
 from collections import OrderedDict
@@ -39,6 +40,8 @@ _MAX_OPEN: Final = 256
 """How many clusters are kept open for one caller; each keeps its certificates and discovery, about 100 KiB."""
 _IDLE_S: Final = 300.0
 """Seconds after its last call that a found cluster is kept open."""
+_chosen: contextvars.ContextVar[str] = contextvars.ContextVar("chosen", default="")
+"""The context that the request being answered chooses as its default; empty if it chooses none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,9 +143,32 @@ class Contexts:
         self._clusters = clusters
         self._known = known
 
+    @contextlib.contextmanager
+    def choosing(self, name: str) -> Iterator[None]:
+        """Makes a context the default, within the block and in threads that inherit this context. Raises AuthError for
+        one that the caller may not name, whether or not it exists."""
+        if name not in self._clusters and self._find(name) is None:
+            raise errors.AuthError("the request chooses a context that you cannot use here", code="auth.access")
+        before = _chosen.set(name)
+        try:
+            yield
+        finally:
+            _chosen.reset(before)
+
     @property
     def default(self) -> ClusterAccess:
-        """The access to the default cluster. Raises ClusterError if no cluster has been found yet."""
+        """The access to the default cluster. Raises ClusterError if no cluster has been found yet, and PolicyDenied if
+        the request has chosen one that the caller may not use any more."""
+        chosen = _chosen.get()
+        if not chosen:
+            return self._first()
+        access = self._find(chosen)
+        if access is None:
+            raise self._refuse_name(chosen)
+        return access
+
+    def _first(self) -> ClusterAccess:
+        """Returns the access to the server's own default cluster. Raises ClusterError if none has been found yet."""
         for name in self._clusters:
             access = self._clusters.get(name)
             if access is not None:  # else it went meanwhile
@@ -157,25 +183,30 @@ class Contexts:
     def names(self) -> tuple[str, ...]:
         """The names that scripts are told: the default one, and where clusters come and go, that there are more."""
         if self._known is not None and self._known.is_open:
-            return next(iter(self._clusters), ""), exchanges.MORE
+            return _chosen.get() or next(iter(self._clusters), ""), exchanges.MORE
         return self.list_names()
 
     def list_names(self) -> tuple[str, ...]:
         """Returns all names that scripts may use now, the default one first."""
+        names = tuple(self._clusters) if "" not in self._clusters else (self._own_name(),)
+        chosen = _chosen.get()
+        # One that the caller may not use any more is refused by `handle`: no other may take its place.
+        return (chosen, *(name for name in names if name != chosen)) if chosen else names
+
+    def _own_name(self) -> str:
+        """Returns the name of the server's only cluster; empty if it is not known."""
         # A broken kubeconfig is an error of the first call, not of every script.
-        if "" not in self._clusters:
-            return tuple(self._clusters)
         try:
-            return (self.default.cluster.name,)
+            return self._first().cluster.name
         except errors.ClusterError:
-            return ("",)
+            return ""
 
     @property
     def namespace(self) -> str:
         """The default cluster's default namespace."""
         try:
             return self.default.cluster.namespace
-        except errors.ClusterError:
+        except errors.KubescriptError:
             return "default"
 
     @property
@@ -183,7 +214,7 @@ class Contexts:
         """Whether names and namespace come from a saved cluster's text instead of the operator."""
         try:
             return self.default.cluster.is_named_by_data
-        except errors.ClusterError:
+        except errors.KubescriptError:
             return False
 
     def cluster(self, name: str) -> base.Cluster:
@@ -232,6 +263,7 @@ class Contexts:
             names = self._known.select(selector, group) if self._known is not None else []
         except errors.RequestError as error:
             return exchanges.Reply(0, fault=protocol.ScriptFault(error.code, error.message)), None
+        names.sort(key=lambda name: name != _chosen.get())  # the default one first
         body = msgspec.json.encode(names)
         response = types.Response(200, "OK", "application/json", iter([body]), lambda: None)
         return exchanges.Reply(200, "OK", "application/json"), response
@@ -240,8 +272,8 @@ class Contexts:
         """Returns the access to the cluster of this name; None for an unknown one."""
         access = self._clusters.get(name)
         # The server's only cluster may also be called by its own name.
-        if access is None and "" in self._clusters and name == self.names[0]:
-            return self.default
+        if access is None and "" in self._clusters and name == self._own_name():
+            return self._first()
         return access
 
     def _refuse_name(self, name: str) -> errors.PolicyDenied:

@@ -205,6 +205,7 @@ class Tenant:
             builtin.completions(self._parts),
             self.warm_up,
             self.close,
+            self.contexts.choosing,
             heartbeat_s=self.settings.output.heartbeat_s,
             saved=self.settings.snapshot is not None,
             asker=self._asker(),

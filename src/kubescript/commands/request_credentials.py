@@ -1,4 +1,5 @@
-"""The credentials in a request's headers, for the command lines that answer the request.
+"""The credentials in a request's headers, for the command lines that answer the request; and the context that it
+chooses.
 
 `server` sets the headers of the request being answered; code that needs credentials gets them here. Each request of a
 session has its own credentials: never those of the request that began the session, and never another caller's.
@@ -15,11 +16,12 @@ from typing import Final
 
 from kubescript import config, errors
 
-__all__ = ["Credentials", "check_url", "current", "using"]
+__all__ = ["Credentials", "check_url", "choice_of_context", "current", "using"]
 
 # Keystone's tokens have 200 to 300 characters, and the longest tokens that identity providers sign have 6,000.
 _MAX_TOKEN: Final = 16_384
 _MAX_TEXT: Final = 2_048
+_TWICE: Final = "it is there twice; names with - and with _ are the same header"
 # Printable ASCII. Attack: a value contains a line end, which would begin another header, or NUL, which ends a string in
 # C.
 _TOKEN: Final = re.compile(r"[!-~]+")
@@ -70,6 +72,9 @@ _Headers = Iterable[tuple[bytes, bytes]]
 _FIELDS: Final = {name.replace("_", "-"): name for name in Credentials.__slots__}
 """The fields by the names of their headers, written with hyphens."""
 
+_CONTEXT: Final = "kubescript-context"
+"""The header with the name of a context."""
+
 _headers: contextvars.ContextVar[_Headers] = contextvars.ContextVar("headers", default=())
 """The headers of the request that is being answered; none over stdio."""
 
@@ -89,14 +94,29 @@ def current() -> Credentials:
     for a header that occurs twice or is invalid."""
     found: dict[str, str] = {}
     for name, value in _headers.get():
-        key = _FIELDS.get(name.decode("latin-1").lower().replace("_", "-"))
+        key = _FIELDS.get(_normalize(name))
         if key is None:
             continue
         # Attack: a client sends a header twice; a proxy checks the one, but the other counts.
         if key in found:
-            raise _unusable(key, "it is there twice; OS_TOKEN and OS-TOKEN are the same header")
+            raise _unusable(key, _TWICE)
         found[key] = _check_value(key, value.decode("latin-1"))
     return Credentials(**found)
+
+
+def choice_of_context() -> str:
+    """Returns the context that the current request chooses as its default; empty if it chooses none. Raises
+    RequestError, without quoting a value, for a header that occurs twice or is invalid."""
+    values = [value.decode("latin-1") for name, value in _headers.get() if _normalize(name) == _CONTEXT]
+    # Attack: a client sends the header twice; a proxy checks the one, but the other counts.
+    if len(values) > 1:
+        raise _unusable(_CONTEXT, _TWICE)
+    return _check_value(_CONTEXT, values[0]) if values else ""
+
+
+def _normalize(name: bytes) -> str:
+    """Returns a header's name as it is compared."""
+    return name.decode("latin-1").lower().replace("_", "-")
 
 
 def _check_value(key: str, value: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -56,6 +57,8 @@ class Offer:
     """Does, in a thread, the work that the first call would otherwise wait for."""
     close: Callable[[], None]
     """Called after the last call, in a thread."""
+    choosing: Callable[[str], contextlib.AbstractContextManager[None]]
+    """Makes a context the default of what is done within. Raises AuthError for one that the caller may not use."""
     heartbeat_s: float = 10
     """Seconds between progress notifications for a client that asked for progress."""
     saved: bool = False

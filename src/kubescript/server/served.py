@@ -18,12 +18,14 @@ import anyio
 import anyio.to_thread
 import mcp_types
 from mcp.server import models
+from mcp.server.context import CallNext, HandlerResult
 from mcp.server.lowlevel import server as lowlevel
 from mcp.shared.exceptions import MCPError
 
 import kubescript
-from kubescript import logs, types
+from kubescript import errors, logs, types
 from kubescript.changes.ask import question
+from kubescript.commands import request_credentials
 from kubescript.output import sanitizing
 from kubescript.server import middleware, notices, offering, tool_calls
 from kubescript.telemetry import evaluation
@@ -56,6 +58,7 @@ class Served:
             middleware.count,
             middleware.with_token,
             middleware.with_headers,
+            self._with_context,
             middleware.hide_exceptions,
             middleware.WarmUp(self._warm_up),
         ]
@@ -106,6 +109,18 @@ class Served:
 
     def _find_caller(self, ctx: Any, tool: str) -> types.Caller:
         return tool_calls.find_caller(ctx, tool, self._user)
+
+    async def _with_context(self, ctx: Any, call_next: CallNext) -> HandlerResult:
+        """Answers with the context that the request's header chooses as the default. Raises MCPError for one that the
+        caller may not use."""
+        with contextlib.ExitStack() as chosen:
+            try:
+                name = request_credentials.choice_of_context()
+                if name:
+                    chosen.enter_context(self._lease.offer.choosing(name))
+            except (errors.AuthError, errors.RequestError) as error:
+                raise MCPError(mcp_types.INVALID_REQUEST, error.message) from None
+            return await call_next(ctx)
 
     async def _list_tools(self, _ctx: Any, _params: Any) -> mcp_types.ListToolsResult:
         tools = offering.list_definitions(self._lease.offer.tools)

@@ -24,7 +24,7 @@ from kubescript import errors
 from kubescript.auth import user
 from kubescript.cluster import acting
 from kubescript.commands import request_credentials
-from kubescript.server import notices, offering
+from kubescript.server import json_schema, notices, offering
 from kubescript.transports import retained, scope_keys
 
 __all__ = ["WarmUp", "count", "hide_exceptions", "run_warm_up", "with_headers", "with_token"]
@@ -155,8 +155,7 @@ class WarmUp:
 def run_warm_up(warm_up: Callable[[], None]) -> None:
     """Calls `warm_up`; logs its failure."""
     try:
-        import jsonschema  # noqa: F401 - so that the first call finds it loaded
-
+        json_schema.load()  # so that the first call finds it loaded
         warm_up()
     except errors.KubescriptError as error:
         log.warning("warm-up failed: %s", error.message, extra=error.log_fields)

@@ -14,6 +14,7 @@ from mcp.shared.exceptions import MCPError
 from kubescript import types
 from kubescript.changes.ask import elicitation
 from kubescript.output import sanitizing
+from kubescript.server import json_schema
 from kubescript.toolsets import base
 
 if TYPE_CHECKING:
@@ -121,10 +122,9 @@ class Offer:
         return changed
 
     def _validator(self, name: str) -> jsonschema.Draft202012Validator:
-        import jsonschema  # takes long to load; by now the first client has its first answer
-
         definition = self.tools[name].definition
-        return jsonschema.Draft202012Validator(definition.input_schema)
+        validator: jsonschema.Draft202012Validator = json_schema.load().Draft202012Validator(definition.input_schema)
+        return validator
 
 
 def list_definitions(offered: Mapping[str, Any]) -> list[Any]:

@@ -431,7 +431,7 @@ def test_a_server_that_ends_in_the_orderly_way_leaves_its_plans_to_the_next_one(
 
 # --- what can no longer be applied ------------------------------------------------------------------------------------
 
-ANSWERED: Final = 12
+ANSWERED: Final = 13
 """The point at which the first request of three was carried out, and that is not noted: there were the claim, `try` and
 `mark` for each step, and then `try`, `mark`, `send`, `answer` and this `mark` for the first one."""
 

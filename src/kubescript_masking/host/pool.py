@@ -11,6 +11,7 @@ import contextlib
 import logging
 import os
 import threading
+import time
 from collections.abc import Iterator, Mapping
 from typing import Final
 
@@ -30,6 +31,8 @@ _SIZE: Final = min(4, os.cpu_count() or 1)
 # that took a third of a short script's processor time and half of its waiting time.
 _KEPT: Final = 12
 """How many idle maskers all callers may have in total."""
+_REST_S: Final = 30.0
+"""After how many seconds without a call only as many idle maskers are kept as one caller may have."""
 # A watch holds a masker while it is open.
 _FOR_BODIES: Final = 56
 """How many maskers bodies may hold at the same time; four for each script where there are many."""
@@ -75,6 +78,10 @@ class Pool:
         """How many maskers are masking a text."""
         self._bodies: dict[int, int] = {}
         """How many maskers each script holds for bodies."""
+        self._last_use = 0.0
+        """When a masker was last given back (time.monotonic())."""
+        self._timer: threading.Timer | None = None
+        """Ends idle maskers later, if there are more than one caller may have."""
         self._scripts = scripts
         self._for_bodies = max(_FOR_BODIES, 2 * _SHARE * scripts)
         self._closed = False
@@ -136,6 +143,8 @@ class Pool:
         """Ends all maskers and starts no more."""
         with self._changed:
             self._closed = True
+            if self._timer is not None:
+                self._timer.cancel()
             idle, self._idle = self._idle, []
         for masker in idle:
             masker.worker.close()
@@ -205,6 +214,8 @@ class Pool:
                     self._refill()
                 if masker.owner:
                     self._provide()
+            self._last_use = time.monotonic()
+            self._reduce_later(_REST_S)
             self._changed.notify()
         if leaves is not None:
             leaves.worker.close()
@@ -222,6 +233,32 @@ class Pool:
         oldest = others[0]
         self._idle.remove(oldest)
         return oldest
+
+    def _reduce_later(self, seconds: float) -> None:
+        """Has the idle maskers reduced after so many seconds, if there are more than one caller may have."""
+        if self._timer is not None or len(self._idle) <= _SIZE or self._closed:
+            return
+        timer = threading.Timer(seconds, self._reduce)
+        timer.daemon = True
+        try:
+            timer.start()
+        except RuntimeError:  # no thread can be started now; the next call tries again
+            return
+        self._timer = timer
+
+    def _reduce(self) -> None:
+        """Ends the idle maskers that no caller has missed for a while."""
+        with self._changed:
+            self._timer = None
+            left_s = self._last_use + _REST_S - time.monotonic()
+            if left_s > 0:
+                self._reduce_later(left_s)
+                return
+            # Unused ones stay first: any caller can have them.
+            self._idle.sort(key=lambda masker: masker.owner is not None)
+            surplus, self._idle = self._idle[_SIZE:], self._idle[:_SIZE]
+        for masker in surplus:
+            masker.worker.close()
 
     def _refill(self) -> None:
         """Starts as many idle maskers as a caller may have."""

@@ -6,6 +6,8 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
@@ -14,8 +16,9 @@ import anyio
 import pytest
 
 from kubescript import config, errors
-from kubescript.auth import exchange
+from kubescript.auth import exchange, exchanges
 from kubescript.cluster import acting
+from kubescript_sandbox.host import cancellation
 from security_tests.identity_provider import AUDIENCE, Provider
 from security_tests.recorder import Recorder
 from tests.kit import callers, clients, http_server
@@ -116,7 +119,7 @@ def test_each_caller_has_a_token_of_each_cluster(
         for _ in range(2):
             found = ask(port, token)
             assert (found["east"], found["west"]) == (["one"], ["one"]), found
-            assert "contexts.unstated.audience" in found["unstated"]
+            assert "the operator has not said which audience" in found["unstated"]
             got = sent(clusters)
             assert not got["unstated"] and len(got["east"]) == len(got["west"]) == 1
             for name in ("east", "west"):
@@ -255,3 +258,30 @@ def test_an_exchanged_token_ends_with_the_callers_own(provider: Provider, tmp_pa
     with pytest.raises(errors.AuthError, match="invalid_request"):
         endpoint.exchange(given, "of-east")
     endpoint.close()
+
+
+def test_what_is_kept_of_a_caller_and_under_way_for_one_is_bounded() -> None:
+    """As many long tokens as there are clusters take a MiB; calls that are given up leave 64 threads, and the next call
+    after these is answered."""
+    answers = threading.Event()
+
+    def exchange_slowly(token: acting.Token, audience: str) -> acting.Token:
+        assert not audience.startswith("slow") or answers.wait(60)
+        return acting.Token(audience + "x" * 16_000, time.time() + 600)
+
+    kept = exchanges.Exchanges(exchange_slowly)
+    given, never = acting.Token("own"), cancellation.Cancellation()
+    for number in range(1_000):
+        assert kept.get(given, f"a{number}-", time.monotonic() + 60, never).startswith(f"a{number}-")
+    assert sum(entry.size for entry in kept._entries.values()) < (1 << 20) + 2 * 16_384
+    over = cancellation.Cancellation()
+    over.cancel()
+    for number in range(64):
+        with pytest.raises(errors.ClusterError, match="the call was cancelled"):
+            kept.get(given, f"slow{number}", time.monotonic() + 60, over)
+    with pytest.raises(errors.ClusterError, match="too many tokens are being exchanged"):
+        kept.get(given, "slow", time.monotonic() + 60, never)
+    answers.set()
+    for number in range(64):
+        assert kept.get(given, f"slow{number}", time.monotonic() + 60, never).startswith(f"slow{number}")
+    assert kept.get(given, "slow", time.monotonic() + 60, never).startswith("slow")

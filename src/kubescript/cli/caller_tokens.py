@@ -6,7 +6,7 @@ from __future__ import annotations
 import collections
 import contextlib
 import urllib.parse
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from kubescript import config, errors
@@ -14,34 +14,45 @@ from kubescript.auth import exchange
 from kubescript.cli import findings
 from kubescript.cluster import acting
 from kubescript.config import LOOPBACK
+from kubescript.fleet import directory
 
 __all__ = ["examine_audiences", "examine_exchange"]
 
 _TOPIC: Final = "callers"
+_SHOWN: Final = 5
+"""How many names of contexts a finding shows."""
 _PROBE: Final = acting.Token("kubescript-doctor-asks-whether-you-answer")
 """A token that no provider has issued."""
 _CLIENT_CODES: Final = ("(invalid_client)", "(unauthorized_client)")
 """How an endpoint says that it refuses the server itself, and not the token."""
 
 
-def examine_audiences(settings: config.Settings) -> Iterator[findings.Finding]:
-    """Yields the findings about the audiences of the listed contexts."""
-    if settings.acts_as != "caller":
+def examine_audiences(settings: config.Settings, known: directory.Directory) -> Iterator[findings.Finding]:
+    """Yields the findings about the audiences of the known contexts."""
+    if settings.acts_as != "caller" or settings.transport != "http":
         return
     by_audience = collections.defaultdict(list)
-    for name in settings.contexts:
-        by_audience[settings.of_context(name).audience].append(name)
+    for name in known.list_names():
+        entry = known.find(name)
+        if entry is not None:  # else it went meanwhile
+            by_audience[known.settings_of(entry).audience].append(name)
     unstated = by_audience.pop(None, [])
-    if unstated and len(settings.contexts) > 1:
-        names = ", ".join(unstated)
-        yield findings.Finding(
-            "WARNING", _TOPIC, f"no caller's token is sent to {names}: set contexts.NAME.audience of each"
-        )
-    for audience, names_of in by_audience.items():
-        if len(names_of) > 1:
-            names = ", ".join(names_of)
-            text = f"{names} take the same tokens (audience {audience}): who reads those of one can use the others"
+    if unstated and settings.is_several:
+        text = f"no caller's token is sent to {_list(unstated)}, which have no audience"
+        yield findings.Finding("WARNING", _TOPIC, text)
+    for audience, names in by_audience.items():
+        if len(names) > 1:
+            text = (
+                f"{_list(names)} take the same tokens (audience {audience}): who reads those of one can use the others"
+            )
             yield findings.Finding("WARNING", _TOPIC, text)
+
+
+def _list(names: Sequence[str]) -> str:
+    """Returns the first names."""
+    shown = ", ".join(names[:_SHOWN])
+    more = len(names) - _SHOWN
+    return f"{shown} and {more} more" if more > 0 else shown
 
 
 def examine_exchange(settings: config.Settings, *, offline: bool) -> Iterator[findings.Finding]:

@@ -14,7 +14,7 @@ from kubescript import clusters, config, errors, programs, redaction
 from kubescript.audit import recorder
 from kubescript.auth import namesakes
 from kubescript.changes.rules import write_settings
-from kubescript.cli import diagnosis, questions, rights, serving
+from kubescript.cli import caller_tokens, diagnosis, questions, rights, serving
 from kubescript.cluster import kubeconfig
 from kubescript.commands import examination
 from kubescript.fleet import directory, fleet, member, sources
@@ -70,6 +70,7 @@ def examine(
     runner = executor.Executor(source, programs.SCRIPTS, memory_bytes=memory, cpu_seconds=60, spares=0, strict=False)
     with _found(settings) as (known, found):
         contexts = _clusters(settings, known, offline=offline)
+        audiences = tuple(caller_tokens.examine_audiences(settings, known))
     return diagnosis.Report(
         layers=runner.probe(),
         contexts=contexts,
@@ -83,7 +84,7 @@ def examine(
         connect_others=connect_others,
         commands=_command_lines(settings),
         runbooks=runbooks.examine(settings),
-        serving=tuple(serving.examine(settings, offline=offline)),
+        serving=(*serving.examine(settings, offline=offline), *audiences),
     )
 
 

@@ -36,7 +36,6 @@ def examine(settings: config.Settings, *, offline: bool) -> Iterator[findings.Fi
         return
     for table in settings.access:
         yield findings.Finding("ok", "access", access_rules.describe(table))
-    yield from caller_tokens.examine_audiences(settings)
     for part in _list_parts(settings, offline=offline):
         yield from _examine_part(settings, part)
 

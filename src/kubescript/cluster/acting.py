@@ -116,23 +116,19 @@ class Bearer:
         if token.reviewer or (self.is_only and not self.audience):
             return True
         if not self.audience:
-            raise self._refuse(f"the operator has not said which audience this cluster takes ({self._setting})")
+            raise self._refuse("the operator has not said which audience this cluster takes (audience)")
         return self.audience in token.audiences
 
     def _exchange(self, token: Token, deadline: float, cancel: cancellation.Cancellation) -> str:
         # Attack: a token of the server's own file, which names no audience, is sent to the identity provider.
         if self.exchange is None or not token.audiences:
             raise self._refuse(
-                f"its aud does not name {self.audience} ({self._setting}), and it cannot be exchanged (auth.exchange)"
+                f"its aud does not name {self.audience} (audience), and it cannot be exchanged (auth.exchange)"
             )
         return self.exchange(token, self.audience, deadline, cancel)
 
-    @property
-    def _setting(self) -> str:
-        return f"contexts.{self.context}.audience" if self.context else "audience"
-
     def _refuse(self, why: str) -> errors.ClusterError:
-        where = f" to {self.context}" if self.context else ""
+        where = f" to context {self.context}" if self.context else ""
         return errors.ClusterError(f"the caller's token is not sent{where}: {why}", code="cluster.auth")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import hashlib
 import http.server
@@ -18,7 +19,8 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
 from kubescript import config
-from kubescript.cli import demo, serving
+from kubescript.cli import caller_tokens, demo, serving
+from kubescript.fleet import directory, sources
 from kubescript_safety.controlplane import pki
 from tests.kit import clients, commands
 from tests.kit.controlplane.server import ControlPlane
@@ -384,7 +386,9 @@ def test_clusters_that_get_no_token_or_another_clusters_are_named(team: Path, mo
             _Exchanging.answers.extend(answers)
             (team / "server.toml").write_text('acts_as = "caller"\n' + SERVER + TLS + EXCHANGE.format(host=host))
             settings = config.load({"port": 8443}, team / "server.toml")
-            return [(each.mark, each.text) for each in serving.examine(settings, offline=False)]
+            with contextlib.closing(sources.open_fleet(settings)) as found:
+                audiences = list(caller_tokens.examine_audiences(settings, directory.Directory(settings, found)))
+            return [(each.mark, each.text) for each in (*serving.examine(settings, offline=False), *audiences)]
 
         here = f"127.0.0.1:{provider.server_port}"
         refused = examine(here, (401, {"error": "invalid_client"}))
@@ -403,5 +407,5 @@ def test_clusters_that_get_no_token_or_another_clusters_are_named(team: Path, mo
         provider.shutdown()
     assert ("ok", f"http://{here}/token answers") in good and "FAILED" not in dict(good)
     warnings = [text for mark, text in good if mark == "WARNING"]
-    assert "no caller's token is sent to lab: set contexts.NAME.audience of each" in warnings
+    assert "no caller's token is sent to lab, which have no audience" in warnings
     assert any(text.startswith("prod, backup take the same tokens (audience prod)") for text in warnings)

@@ -34,8 +34,8 @@ class Crowd:
         self.answers = 0
         self.restarts = 0
         """How often a client had to begin a new session."""
-        self.failures: list[str] = []
-        """What clients heard in place of an answer, each with its kind."""
+        self.failures: list[tuple[int, str]] = []
+        """What clients heard in place of an answer, each with the client's number."""
         self._port = port
         self._tokens = tokens
         self._script = script
@@ -61,10 +61,10 @@ class Crowd:
         async with asyncio.TaskGroup() as tasks:
             kinds = itertools.cycle(KINDS)
             tokens = itertools.cycle(self._tokens)
-            for _, kind, token in zip(range(self._size), kinds, tokens, strict=False):
-                tasks.create_task(self._stay(kind, token))
+            for number, kind, token in zip(range(self._size), kinds, tokens, strict=False):
+                tasks.create_task(self._stay(number, kind, token))
 
-    async def _stay(self, kind: str, token: str) -> None:
+    async def _stay(self, number: int, kind: str, token: str) -> None:
         """One client, which comes again when its session has ended."""
         while not self._is_over:
             try:
@@ -75,7 +75,7 @@ class Crowd:
                 if kind == "session" and "Session" in text:
                     self.restarts += 1
                 else:
-                    self.failures.append(f"{kind}: {text}")
+                    self.failures.append((number, f"{kind}: {text}"))
                     await asyncio.sleep(1)
 
     async def _ask(self, run: _Run) -> None:

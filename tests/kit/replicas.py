@@ -32,7 +32,10 @@ class Replica:
     def __init__(self, folder: Path, name: str, flags: list[str]) -> None:
         self.port = clients.free_port()
         self.log = folder / f"{name}.log"
-        places = [f"{key}={value}" for key, value in people.environment(folder).items()]
+        self.record = folder / f"{name}.jsonl"
+        """Its audit file."""
+        environment = {**people.environment(folder), "KUBESCRIPT_AUDIT__FILE": str(self.record)}
+        places = [f"{key}={value}" for key, value in environment.items()]
         command = ["env", *places, clients.INSTALLED, *flags, "--transport", "http", "--port", str(self.port)]
         self._child = child.Child(command, self.log)
 
@@ -48,6 +51,12 @@ class Replica:
     def wait(self) -> None:
         """Waits until it is ready."""
         patience.until(self._is_ready, _START_S)
+
+    def restart(self) -> None:
+        """Ends it, and starts it again, as a rolling update does."""
+        self.end()
+        self.start()
+        self.wait()
 
     def end(self) -> None:
         """Ends it as Kubernetes does, and waits."""

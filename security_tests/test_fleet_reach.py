@@ -74,6 +74,12 @@ class World:
         body = b"".join(response.chunks) if response is not None else b""
         return (reply.fault.code if reply.fault is not None else ""), body
 
+    def rate(self, name: str, server: str) -> object:
+        """The counter of writes to a cluster, opened anew."""
+        self.publish(self.make(name, server, env="dev"))
+        found = self.alice._accesses[name]
+        return found.writer._rate
+
     def reached(self) -> set[str]:
         """The servers that have got a request since the last time."""
         return {name for name, server in self.servers.items() if server.take()}
@@ -129,8 +135,10 @@ def test_a_cluster_that_goes_is_out_of_reach_with_the_next_call(world: World) ->
     assert world.call("mine")[0].startswith("policy.") and world.reached() == set()
     world.publish(world.make("mine", "a", env="prod"))
     assert world.call("mine")[0] == "policy.unknown_context" and world.reached() == set()
+    counted = world.rate("mine", "a")
     world.publish(world.make("mine", "b", env="dev"))
     assert world.call("mine")[0] == "" and world.reached() == {"b"}
+    assert world.rate("mine", "b") is counted, "a script starts its count of writes anew"
     world.publish()
     assert world.call("mine")[0] == "policy.unknown_context"
     assert world.call("")[0] == "cluster.config"

@@ -241,6 +241,8 @@ def _has_plugin(settings: config.Settings) -> bool:
     """Says whether the credentials come from a program, which is looked up in the PATH."""
     from kubescript.cluster import kubeconfig
 
+    if settings.fleet.source == "kubeconfig-dir":  # any file that comes may name one
+        return True
     for each in _live_clusters(settings):
         try:
             if kubeconfig.choose(each.kubeconfig, each.context).plugin:
@@ -253,6 +255,6 @@ def _has_plugin(settings: config.Settings) -> bool:
 def _live_clusters(settings: config.Settings) -> list[config.Settings]:
     """Returns the settings of each cluster that is not a snapshot."""
     clusters = [settings.of_context(name) for name in settings.context_names]
-    if not clusters:
+    if not clusters and not settings.fleet.is_on:
         clusters = [settings]
     return [each for each in clusters if each.snapshot is None]

@@ -64,6 +64,7 @@ def test_clusters_come_change_and_go_while_the_server_runs(folder: fleets.Folder
     """Scripts see each change with their next call, also the policy that a label brings; the default is the first."""
     with server(folder, tmp_path, MORE) as (opened, ask):
         assert value(ask("k8s.contexts()")) == []
+        assert opened.ready().is_ready
         assert "no cluster has been found yet" in ask("k8s.coreV1().list_namespace()")
         folder.add("b", env="dev", region="eu")
         fleets.wait_for(opened.fleet, {"b": {"env": "dev", "region": "eu"}})

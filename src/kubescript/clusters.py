@@ -36,7 +36,8 @@ def open_all(
     """Returns the clusters that a caller may name, each with its broker, opened when it is first asked for. Requests
     are sent on behalf of `caller`; None: as the server itself.
 
-    If `checked`, those of the settings are opened now; raises ConfigError for what cannot be used."""
+    If `checked`, those of the settings are opened now; raises ConfigError for what cannot be used. Otherwise only saved
+    ones are."""
     rates: dict[tuple[str, int], rate.Rate] = {}
 
     def open_access(entry: directory.Entry) -> writer.WritableAccess:
@@ -61,8 +62,10 @@ def open_all(
     listed = settings.context_names if known.is_open else known.list_names()
     with contextlib.ExitStack() as closing:
         closing.callback(opened.close)
-        for name in listed if checked else ():
-            opened.get(name)
+        for name in listed:
+            # A saved cluster may have to be unpacked, for which no call should wait.
+            if checked or settings.contexts[name].snapshot is not None:
+                opened.get(name)
         # All clusters are made, so none is closed here.
         closing.pop_all()
     return opened

@@ -15,7 +15,7 @@ import anyio
 import pytest
 import yaml
 
-from kubescript import app, contexts, errors
+from kubescript import app, config, contexts, errors
 from kubescript.changes.store import record
 from kubescript.cluster import sockets
 from tests.kit import clients, commands, fleets, paths
@@ -41,9 +41,9 @@ def server(
     folder: fleets.Folder, tmp_path: Path, more: str = ""
 ) -> Iterator[tuple[app.Application, Callable[[str], str]]]:
     """A server with this fleet, and what asks it, script after script."""
-    config = tmp_path / "kubescript.toml"
-    config.write_text(folder.settings(more))
-    with clients.application(["--toolsets", "code", "--config", str(config)]) as opened:
+    file = tmp_path / "kubescript.toml"
+    file.write_text(folder.settings(more))
+    with clients.application(["--toolsets", "code", "--config", str(file)]) as opened:
 
         def ask(script: str) -> str:
             async def run() -> str:
@@ -138,6 +138,23 @@ found = k8s.parallel([lambda c=c: len(k8s.context(c).coreV1().list_namespace()) 
         assert names is not None and set(names[1].split(", ")) == {"dead0", "dead1", "dead2"}, text
 
 
+def test_a_reload_changes_groups_and_settings(folder: fleets.Folder, tmp_path: Path) -> None:
+    """But not where clusters are looked for; what was found stays found."""
+    folder.add("a", env="prod")
+    with server(folder, tmp_path, MORE) as (opened, ask):
+        assert "policy." in ask(COUNT.format("a"))
+        path = tmp_path / "new.toml"
+        path.write_text(folder.settings('groups = { all = "" }'))
+        before = opened.operator
+        _, adopt = opened.prepare(config.load({"toolsets": "code"}, path))
+        adopt()
+        before.close()
+        assert value(ask(f"[k8s.contexts(group='all'), {COUNT.format('a')}]")) == [["a"], True]
+        path.write_text(folder.settings().replace(str(folder.path), str(tmp_path)))
+        with pytest.raises(errors.ConfigError, match=r"fleet\.folder"):
+            opened.prepare(config.load({"toolsets": "code"}, path))
+
+
 PLAN: Final = """
 k8s.context("a").coreV1().create_namespaced_config_map("default", {{"metadata": {{"name": "{name}"}}}})
 """
@@ -180,19 +197,19 @@ def test_a_plan_is_for_the_settings_of_its_time(folder: fleets.Folder, tmp_path:
 def test_doctor_lists_what_is_found(folder: fleets.Folder, tmp_path: Path) -> None:
     """Each cluster with its labels and whether it answers; what cannot be used is named with the reason, and a folder
     that is not there is wrong."""
-    config = tmp_path / "kubescript.toml"
-    config.write_text(folder.settings())
+    file = tmp_path / "kubescript.toml"
+    file.write_text(folder.settings())
     folder.add("a", env="prod", region="eu")
-    done = commands.run("doctor", "--config", str(config), environment=commands.BARE)
+    done = commands.run("doctor", "--config", str(file), environment=commands.BARE)
     assert "ok      fleet         kubeconfig-dir: 1 clusters were found" in done.stdout
     assert "ok      a: found, labels env=prod,region=eu" in done.stdout
     folder.add("dead", {"server": "https://127.0.0.1:1"})
     (folder.path / "broken.yaml").write_text("contexts: [{name: c, context: {cluster: none}}]")
-    done = commands.run("doctor", "--config", str(config), environment=commands.BARE)
+    done = commands.run("doctor", "--config", str(file), environment=commands.BARE)
     assert done.returncode == 1 and "WRONG   dead: found, labels none" in done.stdout
     assert "FAILED  fleet         the kubeconfig broken.yaml: cluster c cannot be used: the cluster that" in done.stdout
-    config.write_text(folder.settings().replace(str(folder.path), str(folder.path / "none")))
-    done = commands.run("doctor", "--config", str(config), environment=commands.BARE)
+    file.write_text(folder.settings().replace(str(folder.path), str(folder.path / "none")))
+    done = commands.run("doctor", "--config", str(file), environment=commands.BARE)
     assert done.returncode == 1
     assert "FAILED  fleet         kubeconfig-dir: fleet.folder: cannot read" in done.stdout
 
@@ -200,9 +217,11 @@ def test_doctor_lists_what_is_found(folder: fleets.Folder, tmp_path: Path) -> No
 def test_the_example_of_the_page_is_served(folder: fleets.Folder, tmp_path: Path) -> None:
     """docs/configure.md: its configuration and its labels do what the page says."""
     page = (paths.ROOT / "docs" / "configure.md").read_text("utf-8").partition("### A fleet\n")[2]
-    config, context = re.findall(r"```(?:toml|yaml)\n(.*?)```", page, re.DOTALL)[:2]
+    settings, context = re.findall(r"```(?:toml|yaml)\n(.*?)```", page, re.DOTALL)[:2]
     path = tmp_path / "page.toml"
-    path.write_text(f'{config.replace("/etc/kubescript/clusters", str(folder.path))}[plans]\nstore = "{tmp_path}/p"\n')
+    path.write_text(
+        f'{settings.replace("/etc/kubescript/clusters", str(folder.path))}[plans]\nstore = "{tmp_path}/p"\n'
+    )
     folder.add("prod-eu")
     written = yaml.safe_load((folder.path / "prod-eu.yaml").read_text()) | yaml.safe_load(context)
     written["contexts"][0]["context"] |= {"cluster": "c", "user": "u"}

@@ -77,9 +77,9 @@ def test_what_a_failed_network_holds_up_is_not_delivered_later(attacks: Callable
     pool.pool_classes_by_scheme = connections.POOL_CLASSES
     url = f"http://127.0.0.1:{listener.port}"
     with pytest.raises(errors.ClusterError) as raised:
-        http.send(pool, url, WRITE, {}, Waiting(has_failed))
+        http.send(pool, url, WRITE, {}, Waiting(has_failed), 10)
     assert raised.value.code == "cluster.timeout"
     assert received.get() == b""
-    answer = http.send(pool, url, WRITE, {}, Waiting(has_failed))
+    answer = http.send(pool, url, WRITE, {}, Waiting(has_failed), 10)
     assert answer.status == 200 and received.get().startswith(b"POST ")
     listener.close()

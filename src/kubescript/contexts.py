@@ -234,7 +234,7 @@ class Contexts:
             return broker.refuse(call, operation, error), None
         if access is None:
             return broker.refuse(call, operation, self._refuse_name(call.context)), None
-        reply, response = access.broker.handle(call, operation, timeout_s * self._share)
+        reply, response = access.broker.handle(call, operation, self._share(operation, timeout_s))
         # A cluster that has answered can say what the rules name; a denial by a mistaken rule shows that it has
         # answered.
         is_mistaken = reply.fault is not None and reply.fault.code == rule_checks.MISTAKEN
@@ -249,10 +249,12 @@ class Contexts:
         if denials is not None:
             denials.check()
 
-    @property
-    def _share(self) -> float:
+    def _share(self, operation: operation.Operation, left_s: float) -> float:
+        """Returns the part of a script's remaining seconds that one call may take."""
         is_open = self._known is not None and self._known.is_open
-        return _SHARE if is_open or len(self._clusters) > 1 else 1.0
+        if not is_open and len(self._clusters) == 1:
+            return left_s
+        return left_s * _SHARE if left_s > operation.reserve_s else 0.0
 
     def _answer_list(self, call: exchanges.Call, operation: operation.Operation) -> broker.Answer:
         """Answers a script that asks which clusters it may name."""

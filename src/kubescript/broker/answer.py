@@ -33,6 +33,8 @@ _JSON: Final = "application/json"
 _TEXT: Final = "text/plain"
 _DOCUMENTS: Final = (_JSON, _TEXT, "application/jwk-set+json")
 """Media types of documents. kube-apiserver labels /openapi/v3 as text, but the masking process finds JSON in it."""
+_SHARE: Final = 4
+"""The part of a script's remaining bytes that the answer of one of several clusters may have, as a divisor."""
 _HEALTH: Final = ("/healthz", "/livez", "/readyz")
 """Path prefixes of the only documents that are not JSON."""
 _DONE: Final = frozenset({200, 201, 202})
@@ -53,6 +55,8 @@ class Body:
         """Bytes reported by the masking process, which alone decompresses."""
         self._size = 0
         """Bytes counted so far: the larger of the two counts."""
+        self._most = call.operation.summary.bytes_left // _SHARE if call.cluster else None
+        """How many bytes one of several clusters may answer with."""
         self._redacted: dict[str, int] = {}
         self._has_error = False
         self._trailer: masking.Trailer | None = None
@@ -119,6 +123,13 @@ class Body:
         more = size - self._size
         self._size = size
         self._call.operation.summary.take(more)
+        # Attack: one of 200 clusters sends a list without end, which uses up the bytes that are left for the others.
+        if self._most is not None and size > self._most:
+            raise errors.ClusterError(
+                f"the answer has more than {self._most >> 20} MiB, a quarter of what the script may still read of its "
+                "clusters; use limit=, selectors or one namespace",
+                code="cluster.too_large",
+            )
 
     def _check_whole(self, masked: Masked) -> Iterator[bytes]:
         """Yields the masked body. Raises ClusterError at its end unless the masking process has read all of it."""

@@ -29,6 +29,7 @@ log = logging.getLogger(__name__)
 
 Answer = tuple[exchanges.Reply, types.Response | None]
 """Status and headers, and the body if any."""
+_TOO_LATE: Final = "the script's time is nearly over, so this cluster was not asked; return what there is"
 _READS: Final = frozenset({"get", "list", "watch"})
 """Verbs whose answers contain the cluster's data, not what the script sent."""
 
@@ -153,6 +154,8 @@ class Broker:
         response = None
         try:
             self._parse(call, asked, timeout_s)
+            if timeout_s <= 0:
+                raise errors.ClusterError(_TOO_LATE, code="cluster.timeout")
             self._decide(call)
             self._perform(call)
             reply = self._check_head(call)

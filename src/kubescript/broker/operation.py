@@ -40,6 +40,8 @@ class Operation:
     cancellation: cancellation.Cancellation = field(default_factory=cancellation.Cancellation)
     session: str = ""
     """The session of the client that sent the script; empty for all clients without one."""
+    reserve_s: float = 0.0
+    """The last seconds of a script, in which it asks none of several clusters any more and returns what it has."""
     draft: Draft | None = None
     """The draft for writes that need a plan; if None, those writes are refused."""
 

@@ -41,10 +41,11 @@ _ELIDED: Final = "\N{HORIZONTAL ELLIPSIS}"
 IN_NAMESPACE: Final = " in namespace "
 _IN_MANY: Final = " in namespaces "
 _MANY_NAMESPACES: Final = 3
-_MANY_CLUSTERS: Final = 3
+"""From this number on, a note counts the namespaces instead of naming them."""
+_MANY_CLUSTERS: Final = 2
+"""From this number on, clusters that fail alike are named in one phrase."""
 _MAX_CLUSTERS: Final = 20
 """How many clusters one phrase names."""
-"""From this number on, a note counts the namespaces instead of naming them."""
 _Counted = TypeVar("_Counted")
 _OTHERS: Final = notes.Note("others")
 _OTHER_KINDS: Final = "other"
@@ -143,6 +144,11 @@ class Summary:
             mib = self.most_bytes >> 20
             message = f"API answers exceed {mib} MiB; use limit=, selectors or one namespace"
             raise errors.LimitExceeded(message, code="limit.bytes")
+
+    @property
+    def bytes_left(self) -> int:
+        """How many bytes of answers the script may still fetch."""
+        return max(0, self.most_bytes - self.bytes)
 
     def refuse(self, code: str, times: int = 1) -> None:
         """Notes calls that a limit of the script prevented."""

@@ -21,7 +21,7 @@ from kubescript import errors, installation, types
 from kubescript.cluster import connections, handshakes
 from kubescript.request import request
 
-__all__ = ["cluster_error", "send"]
+__all__ = ["cluster_error", "explain_outage", "send"]
 
 # Bytes of one read. 47 MB over TLS take 0.06-0.08 s with 64 KiB, 256 KiB or 1 MiB; with `read1` (16 KiB a piece) they
 # take 0.09 s.
@@ -30,12 +30,11 @@ _READ_BYTES: Final = 256 * 1024
 # a fifth of the masker's.
 _GZIP_READ_BYTES: Final = 16 * 1024
 """The size of one read of a compressed body in bytes, about 200 KB of a list."""
-_CONNECT_S: Final = 10.0
-"""Seconds that one address may take to accept a connection."""
 _VISIBLE_HEADERS: Final = ("retry-after", "warning", "audit-id")
 """The response headers that a script may see."""
 _MAX_HEADER: Final = 1_000
 """The maximum number of characters of one header."""
+_NETWORK: Final = "check the kubeconfig's server, the network, VPN and proxy settings"
 _MAX_ENCODING: Final = 40
 """How many characters of an encoding a message quotes."""
 
@@ -46,16 +45,18 @@ def send(
     call: request.Request,
     headers: Mapping[str, str],
     exchange: connections.Exchange,
+    connect_s: float,
 ) -> types.Response:
     """Sends the request once; returns when the answer's headers have arrived. Raises ClusterError.
 
-    `exchange` bounds the whole exchange and may abort it.
+    `exchange` bounds the whole exchange and may abort it. One address may take `connect_s` to accept a connection, and
+    as long for each turn of TLS.
     """
     target = url + call.path
     if call.query:
         target += "?" + urllib.parse.urlencode(call.query)
     left = exchange.remaining
-    timeout = urllib3.Timeout(connect=min(_CONNECT_S, left), read=left)
+    timeout = urllib3.Timeout(connect=min(connect_s, left), read=left)
     try:
         with exchange:
             raw = pool.urlopen(
@@ -173,7 +174,7 @@ def cluster_error(error: Exception, exchange: connections.Exchange, url: str) ->
     if reason in _ABORTED:
         message, code = _ABORTED[reason]
         return errors.ClusterError(message, code=code)
-    if reason == "patience":
+    if reason == "patience" and not exchange.is_unsent:
         return errors.ClusterError(f"the API server at {host} did not begin to answer in time", code="cluster.timeout")
     if isinstance(error, exceptions.ProxyError):
         error = error.original_error
@@ -181,12 +182,19 @@ def cluster_error(error: Exception, exchange: connections.Exchange, url: str) ->
         from_abort = bool(reason) and known in _ABORTED_WHILE_CONNECTING
         if isinstance(error, known) and not from_abort:
             return make(error, host)
-    if reason == "timeout" or isinstance(error, exceptions.TimeoutError):
-        return _timeout(host)
+    if reason in {"timeout", "patience"} or isinstance(error, exceptions.TimeoutError):
+        return _no_connection(host) if exchange.is_unsent else _timeout(host)
     return errors.ClusterError(
         f"the connection to the API server at {host} broke off; what arrived is incomplete and was discarded",
         code="cluster.broken",
         remedy="check load balancers, proxies and idle timeouts between kubescript and the API server",
+    )
+
+
+def explain_outage(url: str, again_s: float) -> errors.ClusterError:
+    """Returns the error for a server that has just taken no connection and is asked again in `again_s`."""
+    return _unreachable(
+        f"the API server at {_host(url)} took no connection a moment ago; it is asked again in {again_s:.0f} s"
     )
 
 
@@ -204,6 +212,11 @@ def _timeout(host: str) -> errors.ClusterError:
     )
 
 
+def _no_connection(host: str) -> errors.ClusterError:
+    message = f"the API server at {host} took no connection in time"
+    return errors.ClusterError(message, code="cluster.timeout", remedy=_NETWORK)
+
+
 def _name_error(_error: Exception, host: str) -> errors.ClusterError:
     return _unreachable(f"the name of the API server {host} does not resolve")
 
@@ -218,10 +231,7 @@ def _refusal(error: Exception, host: str) -> errors.ClusterError:
 
 
 def _unreachable(message: str) -> errors.ClusterError:
-    return errors.ClusterError(
-        message,
-        remedy="check the kubeconfig's server, the network, VPN and proxy settings",
-    )
+    return errors.ClusterError(message, remedy=_NETWORK)
 
 
 def _proxy(_error: Exception, host: str) -> errors.ClusterError:

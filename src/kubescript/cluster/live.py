@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import kubescript
 from kubescript import errors, types
-from kubescript.cluster import acting, identity, sockets, timers
+from kubescript.cluster import acting, identity, outages, sockets, timers
 from kubescript.request import request
 from kubescript_sandbox.host import cancellation
 
@@ -34,6 +34,11 @@ log = logging.getLogger(__name__)
 
 # How often a GET is repeated when the server answers with 429 or 5xx and Retry-After. client-go repeats up to 10 times.
 _RETRIES: Final = 3
+_CONNECT_S: Final = 10.0
+"""Seconds that one address may take to accept a connection."""
+_CONNECT_OF_SEVERAL_S: Final = 3.0
+"""The same for one of several clusters: the kernel repeats a lost packet after one second."""
+_MOST_OF_IT: Final = 0.9
 _USER_AGENT: Final = f"kubescript/{kubescript.__version__}"
 # Shared by all clusters and callers: separate timers would each keep a thread until their last call's deadline.
 _timers: Final = timers.Timers()
@@ -59,6 +64,8 @@ class Live:
         self._caller = caller
         self._identity = identity.Identity(path, context, anonymous=caller is not None and not caller.with_credentials)
         self._patience_s = patience_s or float("inf")
+        self._is_one_of_several = patience_s is not None
+        self._connect_s = min(_CONNECT_OF_SEVERAL_S, self._patience_s) if self._is_one_of_several else _CONNECT_S
         self._lock = threading.Lock()
         self._exchanges: set[connections.Exchange] = set()
         """Exchanges in progress, which `close` aborts."""
@@ -145,6 +152,7 @@ class Live:
         """Sends the request with the current credentials, once more if the connection was stale."""
         try:
             server = self._identity.api_server(deadlines.head, cancel)
+            self._check_outage(server)
             headers = self._headers(server, call, deadlines.head, cancel)
         except errors.ClusterError as error:
             error.is_unsent = True
@@ -166,15 +174,17 @@ class Live:
         """Performs one exchange that the deadline, the cancellation and `close` can abort."""
         from kubescript.cluster import connections, http  # importing urllib3 must not slow the start
 
+        began = time.monotonic()
         exchange = connections.Exchange(deadlines.end, call.send_by, call.is_withdrawn)
         sockets.OPEN.use(server.pool)
         release = self._register(exchange, cancel)
         try:
             with self._abort_without_head(exchange, deadlines):
-                response = http.send(server.pool, server.url, call, headers, exchange)
+                response = http.send(server.pool, server.url, call, headers, exchange, self._connect_s)
         except errors.ClusterError as error:
             release()
             error.is_unsent = exchange.is_unsent
+            self._note_outage(server, exchange, error, time.monotonic() - began)
             was_stale = error.code == "cluster.broken" and exchange.reused and not exchange.abort_reason
             if was_stale and call.method == "GET":
                 raise _StaleConnection from None
@@ -182,11 +192,31 @@ class Live:
         except BaseException:
             release()
             raise
+        outages.KNOWN.end(_place(server))
         return replace(
             response,
             chunks=_release_after(response.chunks, release),
             close=_both(response.close, release),
         )
+
+    def _check_outage(self, server: credentials.ApiServer) -> None:
+        """Raises ClusterError if the server took no connection a moment ago."""
+        from kubescript.cluster import http  # importing urllib3 must not slow the start
+
+        again_s = outages.KNOWN.seconds_left(_place(server)) if self._is_one_of_several else 0.0
+        if again_s:
+            raise http.explain_outage(server.url, again_s)
+
+    def _note_outage(
+        self, server: credentials.ApiServer, exchange: connections.Exchange, error: errors.ClusterError, waited_s: float
+    ) -> None:
+        """Has later calls not wait for a server that took no connection in the time for it."""
+        place = _place(server)
+        if self._is_one_of_several and exchange.is_unsent and waited_s > _MOST_OF_IT * self._connect_s:
+            outages.KNOWN.begin(place)
+        # A script's own time may be shorter, which says nothing about the server.
+        elif not exchange.is_unsent or error.code != "cluster.timeout":
+            outages.KNOWN.end(place)
 
     @contextlib.contextmanager
     def _abort_without_head(self, exchange: connections.Exchange, deadlines: _Deadlines) -> Iterator[None]:
@@ -279,6 +309,10 @@ def _sleep(seconds: float, cancel: cancellation.Cancellation) -> None:
     with cancel.closing(woken.set):
         if woken.wait(seconds) or cancel.cancelled:
             raise errors.ClusterError("the call was cancelled", code="cluster.cancelled")
+
+
+def _place(server: credentials.ApiServer) -> outages.Place:
+    return server.url, str(server.pool.proxy or "")
 
 
 def _address(server: credentials.ApiServer) -> str:

@@ -33,6 +33,9 @@ __all__ = ["Evaluator"]
 log = logging.getLogger(__name__)
 
 _NOBODY: Final = types.Caller()
+_RESERVE: Final = 10
+_MAX_RESERVE_S: Final = 2.0
+"""Of its time, a script over several clusters has a tenth for its end, but at most so many seconds."""
 
 
 class Evaluator:
@@ -157,6 +160,7 @@ class Evaluator:
             journal=records.NOWHERE if entry is None else entry,
             cancellation=request.switch,
             session=session,
+            reserve_s=min(request.limits.timeout_ms / 1000 / _RESERVE, _MAX_RESERVE_S),
             draft=drafted,
         )
 

@@ -1,4 +1,4 @@
-"""`python -m benchmarks [b1 … b20, audit] [--json OUT]`: measures, prints a table, and ends with 0 whatever the figures
+"""`python -m benchmarks [b1 … b20, audit, replicas] [--json OUT]`: measures, prints a table, and ends with 0 whatever the figures
 are."""
 
 from __future__ import annotations
@@ -40,6 +40,7 @@ MODULES = {
     "b19": "leaks",
     "b20": "read_only",
     "audit": "audit",
+    "replicas": "replicas",
 }
 """Each benchmark with the file that says what it measures."""
 LONG = frozenset({"b6", "b14", "b16"})

@@ -44,6 +44,13 @@ class Replica:
         """Where it listens."""
         return f"http://127.0.0.1:{self.port}"
 
+    @property
+    def pid(self) -> int:
+        """Its process while it runs."""
+        process = self._child.pid
+        assert process is not None, self._child.tail()
+        return process
+
     def start(self) -> None:
         """Starts it, without waiting for it."""
         self._child.start()
@@ -77,9 +84,7 @@ class Replica:
         return [line for line in lines if not line.startswith("{") or json.loads(line)["level"] != "info"]
 
     def _send(self, number: signal.Signals) -> None:
-        process = self._child.pid
-        assert process is not None, self._child.tail()
-        os.kill(process, number)
+        os.kill(self.pid, number)
         patience.until(lambda: self._child.pid is None, _END_S)
 
     def _is_ready(self) -> bool:

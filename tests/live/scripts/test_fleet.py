@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import logging
 import re
 import secrets
 from collections.abc import Callable, Iterator
@@ -15,7 +16,7 @@ import anyio
 import pytest
 import yaml
 
-from kubescript import app, config, contexts, errors
+from kubescript import app, config, contexts, errors, logs
 from kubescript.changes.store import record
 from kubescript.cluster import sockets
 from tests.kit import clients, commands, fleets, paths
@@ -34,6 +35,14 @@ denied_resources = [{ group = "", kind = "Namespace" }]
 @pytest.fixture
 def folder(tmp_path: Path, control_plane: ControlPlane) -> fleets.Folder:
     return fleets.Folder(tmp_path / "fleet", control_plane)
+
+
+@pytest.fixture
+def log_level() -> Iterator[None]:
+    """Restores this process' log level, which a reload sets."""
+    level = logging.getLogger().level
+    yield
+    logs.set_level(logging.getLevelName(level))
 
 
 @contextlib.contextmanager
@@ -138,6 +147,7 @@ found = k8s.parallel([lambda c=c: len(k8s.context(c).coreV1().list_namespace()) 
         assert names is not None and set(names[1].split(", ")) == {"dead0", "dead1", "dead2"}, text
 
 
+@pytest.mark.usefixtures("log_level")
 def test_a_reload_changes_groups_and_settings(folder: fleets.Folder, tmp_path: Path) -> None:
     """But not where clusters are looked for; what was found stays found."""
     folder.add("a", env="prod")

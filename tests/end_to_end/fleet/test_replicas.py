@@ -13,10 +13,23 @@ from concurrent import futures
 from pathlib import Path
 from typing import Any, Final
 
+import anyio
 import pytest
 from kubernetes import client
 
-from tests.kit import commands, crowd, extent, patience, postgres, replicas, rollouts, session, team_page
+from tests.kit import (
+    callers,
+    clients,
+    commands,
+    crowd,
+    extent,
+    patience,
+    postgres,
+    replicas,
+    rollouts,
+    session,
+    team_page,
+)
 from tests.kit.controlplane import logged, official_client
 
 pytestmark = [pytest.mark.timeout(900), pytest.mark.slow, pytest.mark.sampled]
@@ -85,11 +98,11 @@ def three(serve: Callable[[str], replicas.Replicas]) -> Iterator[replicas.Replic
 def test_a_rolling_restart_costs_no_client_an_answer(three: replicas.Replicas) -> None:
     """Each replica is told to end (SIGTERM) while clients of every kind wait for scripts on it; clients with sessions begin
     new ones."""
-    with crowd.Crowd(three.port, list(TOKENS.values()), WORK, CLIENTS) as clients:
+    with crowd.Crowd(three.port, list(TOKENS.values()), WORK, CLIENTS) as people:
         for replica in extent.some(three.each, 1):
             replica.restart()
-    assert not clients.failures
-    assert clients.restarts and clients.answers > CLIENTS
+    assert not people.failures
+    assert people.restarts and people.answers > CLIENTS
     assert _complaints(three) == []
 
 
@@ -99,26 +112,36 @@ def test_a_rolling_restart_costs_no_client_without_sessions_an_answer(
 ) -> None:
     """Servers that keep none, for clients of every kind."""
     with serve("stateless = true") as three:
-        with crowd.Crowd(three.port, list(TOKENS.values()), WORK, CLIENTS) as clients:
+        with crowd.Crowd(three.port, list(TOKENS.values()), WORK, CLIENTS) as people:
             for replica in three.each:
                 replica.restart()
-        assert not clients.failures and not clients.restarts
-        assert clients.answers > CLIENTS
+        assert not people.failures and not people.restarts
+        assert people.answers > CLIENTS
         assert _complaints(three) == []
 
 
 def test_a_killed_replica_costs_its_own_clients_one_answer(three: replicas.Replicas) -> None:
     """Each of them hears that its call has ended, and its next one is answered; all others hear nothing of it."""
-    with crowd.Crowd(three.port, list(TOKENS.values()), WORK, CLIENTS) as clients:
+    with crowd.Crowd(three.port, list(TOKENS.values()), WORK, CLIENTS) as people:
         three.each[1].kill()
         three.each[1].start()
         three.each[1].wait()
-    numbers = [number for number, _ in clients.failures]
-    assert 0 < len(numbers) < CLIENTS / 2 and len(set(numbers)) == len(numbers), clients.failures
-    assert [heard for _, heard in clients.failures if not re.search("try again|SSE stream ended", heard)] == []
+    numbers = [number for number, _ in people.failures]
+    assert 0 < len(numbers) < CLIENTS / 2 and len(set(numbers)) == len(numbers), people.failures
+    assert [heard for _, heard in people.failures if not re.search("try again|SSE stream ended", heard)] == []
     with crowd.Crowd(three.port, list(TOKENS.values()), "{number}", len(TOKENS)) as after:
         pass
     assert not after.failures and after.answers
+
+
+def test_clients_of_the_older_transport_stay_at_one_replica(three: replicas.Replicas) -> None:
+    """Their stream and what they post meet, whichever caller it is."""
+
+    async def ask(token: str) -> str:
+        async with callers.connected(three.port, token, transport="sse") as client:
+            return clients.text(await clients.evaluate(client, "1 + 1"))
+
+    assert {anyio.run(ask, token) for token in TOKENS.values()} == {"2"}
 
 
 def test_a_stream_is_resumed_at_its_replica_alone(three: replicas.Replicas) -> None:

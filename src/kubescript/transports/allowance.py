@@ -49,10 +49,7 @@ class Allowance:
             return True
         # Only one request of a person asks; the others spend what it gets.
         async with self._taking:
-            if self._spend():
-                return True
-            await self._renew(self._peers)
-            return self._spend()
+            return self._spend() or await self._renew(self._peers)
 
     def _spend(self) -> bool:
         if not self._left or time.monotonic() >= self._until:
@@ -60,19 +57,21 @@ class Allowance:
         self._left -= 1
         return True
 
-    async def _renew(self, shared: peers.Peers) -> None:
-        """Takes the next share, if there is one."""
+    async def _renew(self, shared: peers.Peers) -> bool:
+        """Takes the next share, and counts a request of it; says whether there is one."""
         now = time.monotonic()
         if now < self._refused_until:
-            return
+            return False
         try:
             grant = await shared.take(self._person, max(1, self._most // _SHARE), self._most)
         except errors.PlanError:
             # The part of this replica, once in a minute.
-            self._left = max(1, self._most // shared.count)
+            self._left = max(1, self._most // shared.count) - 1
             self._until = self._refused_until = time.monotonic() + _MINUTE_S
-            return
+            return True
         if grant is None:
             self._refused_until = now + _AGAIN_S
-            return
-        self._left, self._until = grant.count, now + grant.left_s
+            return False
+        # At the end of a minute a share may be lost before it is here; the request that asked for it is within it.
+        self._left, self._until = grant.count - 1, now + grant.left_s
+        return True

@@ -41,6 +41,9 @@ long: $(READY)  ## What `make test` runs a sample of, whole: soaks, random plans
 fleet: $(READY)  ## Replicas behind a balancer, and hundreds of clusters: a part of `make long`.
 	KUBESCRIPT_TESTS=long $(PYTEST) tests/end_to_end/fleet
 
+chart: $(READY)  ## The Helm chart: lint, its sets of values by schema, and a real install, upgrade, rollback and uninstall.
+	$(PYTEST) tests/end_to_end/chart
+
 costs: $(READY)  ## Run all tests, and write what they cost into tests/costs.json: the budget of later runs.
 	KUBESCRIPT_TESTS=long $(PYTEST) --record-costs tests security_tests
 

@@ -29,7 +29,8 @@ def bare(each: dict[str, Any]) -> dict[str, Any]:
     if found["kind"] == "Deployment":
         template = found["spec"]["template"]
         template["metadata"].pop("annotations", None)
-        template["spec"].pop("topologySpreadConstraints", None)  # the example has one pod
+        for key in ("affinity", "topologySpreadConstraints"):
+            template["spec"].pop(key, None)  # the example has one pod
         template["spec"]["containers"][0].pop("imagePullPolicy", None)
     return found
 

@@ -28,8 +28,9 @@ def render(home: Path, *flags: str, chart: Path = CHART, release: str = "kubescr
 
 
 def by_kind(text: str) -> Objects:
-    """Kind -> its object."""
-    return {each["kind"]: each for each in yaml.safe_load_all(text) if each}
+    """Kind -> its object; of the ConfigMaps that with the settings."""
+    objects = [each for each in yaml.safe_load_all(text) if each]
+    return {each["kind"]: each for each in objects if each["kind"] != "ConfigMap" or "server.yaml" in each["data"]}
 
 
 def settings(objects: Objects, folder: Path) -> config.Settings:

@@ -52,3 +52,9 @@ labels: {{- include "kubescript.labels" . | nindent 2 }}
   name: {{ include "kubescript.serviceAccount" . | quote }}
   namespace: {{ .Release.Namespace | quote }}
 {{- end }}
+
+{{- /* The same, with the labels by which Prometheus' operator finds an object. */}}
+{{- define "kubescript.watchedMetadata" -}}
+{{ include "kubescript.metadata" . }}
+  {{- with .Values.metrics.labels }}{{ toYaml . | nindent 2 }}{{ end }}
+{{- end }}

@@ -25,7 +25,7 @@ _ALL: Final[dict[str, Any]] = {
     },
     "tls": {"secret": "kubescript-tls"},
     "store": {"secret": "kubescript"},
-    "metrics": {"enabled": True, "serviceMonitor": True},
+    "metrics": dict.fromkeys(("enabled", "serviceMonitor", "prometheusRule", "dashboard", "alerts"), True),
     "ingress": {"enabled": True},
     "httpRoute": {"parentRefs": [{"name": "public"}]},
 }
@@ -111,7 +111,7 @@ def check_rolled_out(installed: Installed, replicas: int) -> None:
         slices = installed.get("endpointslices", "--selector=kubernetes.io/service-name=kubescript")["items"]
         ready = [each for one in slices for each in one["endpoints"] if each["conditions"]["ready"]]
         budget = installed.get("poddisruptionbudget/kubescript")["status"]
-        return len(ready) == budget["currentHealthy"] == replicas and budget["disruptionsAllowed"] == 1
+        return bool(len(ready) == budget["currentHealthy"] == replicas and budget["disruptionsAllowed"] == 1)
 
     patience.until(settled)
 

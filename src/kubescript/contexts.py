@@ -11,10 +11,11 @@ import contextlib
 import contextvars
 import threading
 import time
+import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Final, Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
 import msgspec
 
@@ -38,6 +39,8 @@ _LISTED: Final = 2
 """How many known names a refusal lists."""
 _MAX_OPEN: Final = 256
 """How many clusters are kept open for one caller; each keeps its certificates and discovery, about 100 KiB."""
+_MOST_OPEN: Final = 4_096
+"""The same for all callers together: 450 MiB."""
 _IDLE_S: Final = 300.0
 """Seconds after its last call that a found cluster is kept open."""
 _chosen: contextvars.ContextVar[str] = contextvars.ContextVar("chosen", default="")
@@ -76,6 +79,38 @@ class _Held(Generic[_Access]):
     used: float
 
 
+class _Together:
+    """The found clusters that all callers have open, the one used longest ago first. Safe for use from many threads."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._used: OrderedDict[tuple[int, str], weakref.ref[Opened[Any]]] = OrderedDict()
+
+    def use(self, opened: Opened[Any], name: str) -> None:
+        """Notes that a caller uses a cluster now. If there are too many, those used longest ago are closed."""
+        key = id(opened), name
+        with self._lock:
+            self._used[key] = weakref.ref(opened)
+            self._used.move_to_end(key)
+        while oldest := self._take_oldest():
+            (_, its_name), caller = oldest
+            other = caller()
+            if other is not None:
+                other.forget(its_name)
+
+    def remove(self, opened: Opened[Any], name: str) -> None:
+        """Notes that a cluster is closed."""
+        with self._lock:
+            self._used.pop((id(opened), name), None)
+
+    def _take_oldest(self) -> tuple[tuple[int, str], weakref.ref[Opened[Any]]] | None:
+        with self._lock:
+            return self._used.popitem(last=False) if len(self._used) > _MOST_OPEN else None
+
+
+_TOGETHER: Final = _Together()
+
+
 class Opened(Mapping[str, _Access]):
     """The clusters that a caller may name now, the default one first; each is opened when it is first asked for."""
 
@@ -100,7 +135,10 @@ class Opened(Mapping[str, _Access]):
                 self._held[name] = held
             held.used = time.monotonic()
             self._held.move_to_end(name)
-            return held.access
+        # Without the lock: another caller's clusters may be closed now.
+        if entry.member is not None:
+            _TOGETHER.use(self, name)
+        return held.access
 
     def __contains__(self, name: object) -> bool:
         return isinstance(name, str) and self._known.find(name) is not None
@@ -114,9 +152,16 @@ class Opened(Mapping[str, _Access]):
     def close(self) -> None:
         """Closes all open clusters, even if closing one fails."""
         with self._lock:
-            held = list(self._held.values())
+            held = dict(self._held)
             self._held.clear()
-        _close_all([each.access for each in held])
+        for name in held:
+            _TOGETHER.remove(self, name)
+        _close_all([each.access for each in held.values()])
+
+    def forget(self, name: str) -> None:
+        """Closes a cluster, which the next call opens anew; calls that are under way end as they would."""
+        with self._lock:
+            self._drop(name)
 
     def _drop_idle(self) -> None:
         """Closes found clusters that have been idle for long, that are gone, or that are too many."""
@@ -131,6 +176,7 @@ class Opened(Mapping[str, _Access]):
         """Forgets a cluster that the next call opens anew."""
         held = self._held.pop(name, None)
         if held is not None:
+            _TOGETHER.remove(self, name)
             held.access.release()
 
 

@@ -165,6 +165,22 @@ def test_a_reload_changes_groups_and_settings(folder: fleets.Folder, tmp_path: P
             opened.prepare(config.load({"toolsets": "code"}, path))
 
 
+def test_all_callers_together_have_so_many_clusters_open(
+    folder: fleets.Folder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Beyond the limit, those are closed that were used longest ago, whoever has opened them; their callers go on."""
+    monkeypatch.setattr(contexts, "_MOST_OPEN", 8)
+    for number in range(6):
+        folder.add(f"c{number}")
+    script = "[len(k8s.context(c).coreV1().list_namespace()) > 0 for c in k8s.contexts()]"
+    with server(folder, tmp_path) as (first, ask_first), server(folder, tmp_path) as (second, ask_second):
+        for ask in (ask_first, ask_second):
+            assert value(ask(script)) == [True] * 6
+        held = [len(each.operator._accesses._held) for each in (first, second)]
+        assert held == [2, 6]
+        assert value(ask_first(script)) == [True] * 6
+
+
 PLAN: Final = """
 k8s.context("a").coreV1().create_namespaced_config_map("default", {{"metadata": {{"name": "{name}"}}}})
 """

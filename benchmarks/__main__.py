@@ -1,5 +1,5 @@
-"""`python -m benchmarks [b1 … b20, audit, replicas] [--json OUT]`: measures, prints a table, and ends with 0 whatever the figures
-are."""
+"""`python -m benchmarks [b1 … b20, audit, fleet, replicas] [--json OUT]`: measures, prints a table, and ends with 0
+whatever the figures are."""
 
 from __future__ import annotations
 
@@ -41,6 +41,7 @@ MODULES = {
     "b20": "read_only",
     "audit": "audit",
     "replicas": "replicas",
+    "fleet": "fleet",
 }
 """Each benchmark with the file that says what it measures."""
 LONG = frozenset({"b6", "b14", "b16"})

@@ -33,6 +33,7 @@ ONLY_READ: Final[Mapping[str, str]] = {
     "kubescript --toolsets kubectl,shop": "the package is not installed: test_toolset_packages.py",
     "kubescript approve 'p-54b02c46…' --writes plan": "a plan of the reader's: test_ways_to_decide.py",
     "kubescript audit show audit.jsonl --plan p-54b0": "a plan of the reader's: below",
+    "kubescript audit verify replica-a.jsonl replica-b.jsonl replica-c.jsonl": "security_tests/test_replica_records.py",
     "kubescript policy test cases.yaml": "judges by the reader's rules: test_policy_command.py",
     "kubescript runbooks list": "settings of the reader's: test_runbook_commands.py",
     "kubescript runbooks run restart-web namespace=team-a name=web --config FILE": "test_scripts_on_the_pages.py",

@@ -91,6 +91,10 @@ class Postgres(startable.Startable):
             connection.execute(f"CREATE SCHEMA {name}".encode())
         return f"{self.url}&options=-csearch_path%3D{name}"
 
+    def variables(self) -> dict[str, str]:
+        """By these its own programs, such as psql, connect as the administrator."""
+        return {"PGHOST": str(self.folder), "PGUSER": "postgres", "PGPASSWORD": self.password}
+
     @property
     def url(self) -> str:
         """The URL of the server, with the password."""

@@ -76,8 +76,21 @@ def _parse_hash(_context: click.Context, _option: click.Parameter, value: str) -
     return value.lower()
 
 
+def _find_files(_context: click.Context, _argument: click.Parameter, given: tuple[Path, ...]) -> tuple[Path, ...]:
+    """Returns the files, and in place of a folder the `.jsonl` files in it: pods have no shell that would find them."""
+    found: list[Path] = []
+    for path in given:
+        inside = sorted(path.glob("*.jsonl")) if path.is_dir() else [path]
+        if not inside:
+            raise click.BadParameter(f"{path} has no file that ends in .jsonl")
+        found += inside
+    return tuple(found)
+
+
 @audit.command()
-@click.argument("files", type=user_path.UserPath(dir_okay=False), nargs=-1, required=True, metavar="FILE...")
+@click.argument(
+    "files", type=user_path.UserPath(), nargs=-1, required=True, metavar="FILE...", callback=_find_files
+)
 @_KEY_OPTION
 @click.option(
     "--head", "anchor", default="", callback=_parse_hash,
@@ -86,8 +99,8 @@ def _parse_hash(_context: click.Context, _option: click.Parameter, value: str) -
 @click.pass_context
 @_explain_errors
 def verify(context: click.Context, files: tuple[Path, ...], key_file: Path | None, anchor: str) -> None:
-    """Check the whole chain of each FILE, rotated files included; of several replicas' files, also that each plan was
-    approved on one of them and applied once. Exit code 1: a record was changed or is missing; 2: a chain is keyed and
+    """Check the whole chain of each FILE, rotated files included, or of each in a folder; of several replicas' files, also
+    that each plan was approved on one of them and applied once. Exit code 1: a record was changed or is missing; 2: a chain is keyed and
     no key was given."""
     if anchor and len(files) > 1:
         raise click.UsageError("--head is the head of one chain; give its FILE alone")

@@ -135,6 +135,22 @@ def test_records_of_any_shape_are_shown_and_none_is_obeyed(flag: tuple[str, ...]
     assert json.loads(lines[1]) == strange
 
 
+def test_a_folder_stands_for_the_files_in_it(file: Path) -> None:
+    """Each is checked, those of replicas that are gone too; one that was changed is found, and a folder without any is an
+    error."""
+    (file.parent / "records").mkdir()
+    for name in ("a.jsonl", "b.jsonl"):
+        trails.fill(file.parent / "records" / name)
+    said = trails.verified(file.parent / "records")
+    assert "a.jsonl: 7 records" in said and "b.jsonl: 7 records" in said
+    changed = file.parent / "records" / "b.jsonl"
+    changed.write_bytes(changed.read_bytes().replace(b'"number":3', b'"number":4'))
+    assert trails.run("audit", "verify", str(file.parent / "records")).returncode == 1
+    empty = file.parent / "empty"
+    empty.mkdir()
+    assert "has no file that ends in .jsonl" in trails.run("audit", "verify", str(empty)).stderr
+
+
 def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
     """No such file is the reader's mistake too."""
     done = trails.run("audit", "verify", str(tmp_path / "none.jsonl"))

@@ -11,7 +11,7 @@ import httpx2
 from kubernetes import client
 
 from kubescript_safety.controlplane import pki
-from tests.kit import chart, clients, identities
+from tests.kit import chart, clients, identities, pod
 from tests.kit.controlplane import official_client
 from tests.kit.controlplane.server import ControlPlane
 from tests.kit.controlplane.writer import Writer
@@ -22,59 +22,6 @@ _SCRIPT: Final = 'f"{len(k8s.coreV1().list_node())} nodes, {k8s.authenticationV1
 _VALUES: Final = (
     "tls.secret=kubescript-tls,store.secret=kubescript-store,audit.claim=kubescript-audit,metrics.enabled=true"
 )
-
-
-class Pod:
-    """The container of a Deployment, whose volumes are below a folder of this machine."""
-
-    def __init__(self, objects: chart.Objects, folder: Path, secrets: dict[str, dict[str, bytes]]) -> None:
-        self._folder = folder
-        self.metrics_port = clients.free_port()
-        spec = objects["Deployment"]["spec"]["template"]["spec"]
-        (self._container,) = spec["containers"]
-        self._secrets = secrets
-        volumes = {volume["name"]: volume for volume in spec["volumes"]}
-        for mount in self._container["volumeMounts"]:
-            target = Path(self.place(mount["mountPath"]))
-            target.mkdir(parents=True)
-            for name, content in self._read(volumes[mount["name"]], objects).items():
-                (target / name).write_bytes(content)
-
-    def place(self, path: str) -> str:
-        """A path of the container, on this machine."""
-        return f"{self._folder}{path}"
-
-    @property
-    def arguments(self) -> list[str]:
-        """The server's."""
-        return [each.replace("=/", f"={self._folder}/") for each in self._container["args"]]
-
-    @property
-    def environment(self) -> dict[str, str]:
-        """The server's variables."""
-        found: dict[str, str] = {}
-        for variable in self._container["env"]:
-            source = variable.get("valueFrom", {})
-            if "fieldRef" in source:
-                found[variable["name"]] = "kubescript-0"
-            elif "secretKeyRef" in source:
-                reference = source["secretKeyRef"]
-                found[variable["name"]] = self._secrets[reference["name"]][reference["key"]].decode()
-            else:
-                found[variable["name"]] = self.place(variable["value"].replace("$(POD_NAME)", found["POD_NAME"]))
-        return found
-
-    def _read(self, volume: dict[str, Any], objects: chart.Objects) -> dict[str, bytes]:
-        """The files of a volume; this machine has other paths, and perhaps something on that port."""
-        if "secret" in volume:
-            return self._secrets[volume["secret"]["secretName"]]
-        if "configMap" not in volume:
-            return {}
-        texts: dict[str, str] = objects["ConfigMap"]["data"]
-        return {
-            name: text.replace(" /etc/", f" {self._folder}/etc/").replace("9090", str(self.metrics_port)).encode()
-            for name, text in texts.items()
-        }
 
 
 def account(scratch: ControlPlane, objects: chart.Objects, path: Path) -> Path:
@@ -101,10 +48,10 @@ def test_the_server_of_a_pod_serves(
         "kubescript-tls": {name: (tmp_path / name).read_bytes() for name in ("tls.crt", "tls.key")},
         "kubescript-store": {"store": postgresql.database().encode()},
     }
-    pod = Pod(objects, tmp_path / "root", secrets)
+    server = pod.Pod(objects, tmp_path / "root", secrets)
     kubeconfig = account(scratch, objects, tmp_path / "kubeconfig")
-    environment = {**pod.environment, "KUBECONFIG": str(kubeconfig)}
-    with clients.running(pod.arguments, "https", **environment) as (port, _):
+    environment = {**server.environment, "KUBECONFIG": str(kubeconfig)}
+    with clients.running(server.arguments, "https", **environment) as (port, _):
         url = f"https://127.0.0.1:{port}"
         assert httpx2.get(f"{url}/ready", verify=False, timeout=60).status_code == 200
         call = {"name": "evaluate_script", "arguments": {"script": _SCRIPT}}
@@ -116,6 +63,6 @@ def test_the_server_of_a_pod_serves(
             timeout=60,
         ).json()
         assert f"system:serviceaccount:{namespace}:kubescript" in answer["result"]["content"][0]["text"]
-        measured = httpx2.get(f"http://127.0.0.1:{pod.metrics_port}/metrics", timeout=60).text
+        measured = httpx2.get(f"http://127.0.0.1:{server.metrics_port}/metrics", timeout=60).text
         assert "kubescript_queue_depth 0" in measured
-    assert _TOKEN not in Path(pod.place("/var/lib/kubescript/kubescript-0.jsonl")).read_text()
+    assert _TOKEN not in Path(server.place("/var/lib/kubescript/kubescript-0.jsonl")).read_text()

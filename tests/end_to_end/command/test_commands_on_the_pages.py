@@ -48,13 +48,16 @@ NOT_RUN: Final[Mapping[str, str]] = {
     "docker": "test_image.py, with podman; what the image would run is read here",
     "kcadm.sh": "comes with Keycloak's server; test_oidc.py logs in at one that has this client and these scopes",
     "gemini": "test_manifests.py starts what its manifest names",
-    "helm": "test_deploy_docs.py and tests/end_to_end/chart, with the real Helm and API server",
+    "helm": "test_operate.py, test_deploy_docs.py and tests/end_to_end/chart, with the real Helm and API server",
     "install": "test_one_file.py runs the file under that name",
+    "kubectl exec": "test_operate.py, beside simulated nodes; what the pod would run is read here",
     "kubectl krew": "test_kubectl_plugin.py, with the real krew",
     "kubectl kubescript": "likewise",
     "kubectl logs": "of the reader's cluster",
     "openssl": "test_tls.py and test_deploy_docs.py make the same certificates and tokens",
+    "pg_dump": "test_operate.py",
     "pipx": "test_installs.py, in clean systems",
+    "psql": "test_operate.py",
     "python -m pip install": "test_installs.py",
     "python -m benchmarks": "takes minutes; its names are checked here",
     "python -m kubescript_masking": "its input is the reader's",
@@ -67,7 +70,7 @@ NOT_RUN: Final[Mapping[str, str]] = {
 }
 """Commands of others, by their first words, that are not run here, and why; or which test runs them."""
 STUBS: Final = frozenset({name.split()[0] for name in NOT_RUN} | set(PROGRAMS) | {"kubectl", "make"})
-INNER: Final = re.compile(r"^(?:claude .* -- |docker run .* (?=kubescript )|uvx --from \S+ )(?P<command>.+)$")
+INNER: Final = re.compile(r"^(?:claude .* -- |docker run .* (?=kubescript )|kubectl exec .* -- |uvx --from \S+ )(?P<command>.+)$")
 """What a program is told to start."""
 
 

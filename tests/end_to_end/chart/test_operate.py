@@ -1,0 +1,186 @@
+"""docs/operate.md, typed by an administrator: its commands make an installation of three replicas on a real API server with
+a real PostgreSQL, and take all of it away. The server of a pod runs here, since the nodes are simulated."""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import os
+import re
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+import yaml
+
+from kubescript_safety.controlplane import live
+from tests.kit import chart, clients, kubectl, paths, pod, prometheus
+from tests.kit import helm as helms
+from tests.kit.postgres import Postgres
+
+_PAGE: Final = (paths.ROOT / "docs" / "operate.md").read_text("utf-8")
+_DATABASE: Final = re.compile(r"@db\.example\.com/kubescript\?[^\"]+")
+_VOLUME: Final = """
+apiVersion: v1
+kind: PersistentVolume
+metadata: {name: shared}
+spec: {storageClassName: shared, accessModes: [ReadWriteMany], capacity: {storage: 20Gi}, hostPath: {path: /nonexistent}}
+"""
+_KUBECTL: Final = """#!/bin/bash
+# A simulated pod runs nothing: `kubectl exec` runs the command here, as the pod would.
+if [ "$1" = exec ]; then
+  while [ "$1" != -- ]; do shift; done
+  shift
+  . "$HOME/pod.env"
+  exec "${@/#\\//$POD/}"
+fi
+exec PROGRAM "$@"
+"""
+
+
+def section(title: str) -> str:
+    """What stands under a heading of the page."""
+    found = _PAGE.partition(f"\n## {title}\n")[2].partition("\n## ")[0]
+    assert found, title
+    return found
+
+
+class Administrator:
+    """A shell in a home with the files of the page, whose `kubectl` and `psql` are the cluster's and the database's."""
+
+    def __init__(self, cluster: live.Cluster, database: Postgres, home: Path) -> None:
+        self.home = home
+        self._database = database
+        self._url = ""
+        programs = home / "bin"
+        programs.mkdir()
+        (programs / "helm").symlink_to(helms.program())
+        wrapper = _KUBECTL.replace("PROGRAM", str(kubectl.program()))
+        for name, text in (("kubectl", wrapper), ("claude", "#!/bin/sh\n")):
+            (programs / name).write_text(text)
+            (programs / name).chmod(0o755)
+        (home / "charts").symlink_to(paths.ROOT / "charts")
+        (home / "kubeconfig").write_bytes(cluster.plane.kubeconfig.read_bytes())
+        self._environment = os.environ | database.variables() | {
+            "HOME": str(home), "KUBECONFIG": str(home / "kubeconfig"), "XDG_CACHE_HOME": clients.CACHE,
+            "PATH": f"{programs}:{Path(clients.KUBESCRIPT).parent}:{os.environ['PATH']}",
+        }  # fmt: skip
+
+    def type(self, commands: str) -> str:
+        """Runs commands; returns what they print. The database of the page is at a socket here."""
+        text = _DATABASE.sub(f"@/kubescript?host={self._database.folder}", commands)
+        text = f'curl() {{ command curl --silent --connect-to "::$SERVED" "$@"; }}\n{text.replace("curl https:", "curl http:")}'
+        done = subprocess.run(
+            ["bash", "-euo", "pipefail", "-c", text],
+            cwd=self.home, env=self._environment | {"SERVED": self._url}, capture_output=True, text=True, timeout=180,
+        )  # fmt: skip
+        assert done.returncode == 0, f"{commands}\n{done.stdout[-1000:]}{done.stderr[-2000:]}"
+        return done.stdout
+
+    def follow(self, title: str) -> str:
+        """Writes the files of a section, and runs its commands."""
+        for text in re.findall(r"```yaml\n# (\S+\n.*?)```", section(title), re.DOTALL):
+            name, _, content = text.partition("\n")
+            (self.home / name).write_text(content)
+        return self.type("".join(re.findall(r"```console\n(.*?)```", section(title), re.DOTALL)))
+
+    @contextlib.contextmanager
+    def serving(self, name: str) -> Iterator[pod.Pod]:
+        """The server of a pod, with the Secrets of the cluster and the rights of its account."""
+        manifest = chart.by_kind(self.type("helm get manifest kubescript --namespace kubescript"))
+        kept = yaml.safe_load(self.type("kubectl get secrets --namespace kubescript --output yaml"))["items"]
+        secrets = {
+            each["metadata"]["name"]: {key: base64.b64decode(value) for key, value in each["data"].items()}
+            for each in kept
+        }
+        root = self.home / name
+        server = pod.Pod(manifest, root, secrets)
+        self.type(
+            f"cp kubeconfig {name}.kubeconfig; kubectl --kubeconfig {name}.kubeconfig config set-credentials pod --token"
+            " $(kubectl create token kubescript --namespace kubescript);"
+            f" kubectl --kubeconfig {name}.kubeconfig config set-context --current --user pod --namespace kubescript"
+        )
+        environment = server.environment | {"KUBECONFIG": str(self.home / f"{name}.kubeconfig")}
+        lines = [f"export {key}='{value}'\n" for key, value in environment.items()]
+        (self.home / "pod.env").write_text("".join(lines) + f"POD='{root}'\n")
+        with clients.serving(server.arguments, **environment) as port:
+            self._url = f"127.0.0.1:{port}"
+            yield server
+
+
+@pytest.fixture
+def administrator(live_cluster: live.Cluster, postgresql: Postgres, tmp_path: Path) -> Iterator[Administrator]:
+    """With what the page asks for: a certificate, a volume that nodes share, a namespace of Prometheus, another cluster."""
+    made = Administrator(live_cluster, postgresql, tmp_path)
+    (tmp_path / "shared.yaml").write_text(_VOLUME)
+    made.type(
+        "touch db-ca.crt; openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj /CN=kubescript"
+        " -keyout tls.key -out tls.crt; kubectl create --filename shared.yaml; kubectl create namespace monitoring;"
+        " kubectl config set-context prod-eu --cluster $(kubectl config view --output 'jsonpath={.clusters[0].name}')"
+        " --user $(kubectl config view --output 'jsonpath={.users[0].name}')"
+    )
+    yield made
+    made.type(
+        "kubectl delete --ignore-not-found namespace kubescript kubescript-clusters kubescript-access monitoring;"
+        " kubectl delete --filename shared.yaml --ignore-not-found"
+    )
+
+
+def ask(administrator: Administrator, script: str) -> str:
+    """The answer to the page's first question with another script."""
+    asked = re.findall(r"```console\n(curl .*?)```", section("Check"), re.DOTALL)[0]
+    token = (administrator.home / "token").read_text()
+    return administrator.type(f"token={token}\n" + asked.replace("len(k8s.coreV1().list_node())", script))
+
+
+def test_the_page_leads_there_and_back(administrator: Administrator) -> None:
+    """Three pods are ready, a caller gets an answer, the record verifies, a cluster is found; secrets change, the release goes
+    forth and back; in the end nothing is left."""
+    for title in ("Namespace", "PostgreSQL"):
+        administrator.follow(title)
+    token = administrator.follow("Callers").splitlines()[-1]
+    (administrator.home / "token").write_text(token)
+    administrator.follow("Values")
+    assert "list, watch" in administrator.follow("Roles")
+    administrator.follow("TLS")
+    assert administrator.follow("Install").count("1/1") == 3
+    with administrator.serving("first"):
+        commands = section("Check").replace("$token", token)
+        doctor = administrator.type(re.findall(r"```console\n(kubectl exec.*?)```", commands, re.DOTALL)[0])
+        assert "system:serviceaccount:kubescript:kubescript" in doctor
+        assert '"text":"2' in ask(administrator, "len(k8s.coreV1().list_node())")
+        assert "are whole" in administrator.follow("Audit")
+    administrator.follow("Monitoring")
+    checked = prometheus.promtool("check", "config", "--syntax-only", str(administrator.home / "prometheus.yml"))
+    assert checked.returncode == 0, checked.stderr
+    administrator.follow("Other clusters")
+    with administrator.serving("second"):
+        assert "prod-eu" in ask(administrator, "k8s.contexts()")
+    administrator.follow("Log in")
+    values = "--values values.yaml --values clusters.yaml --values login.yaml"
+    (administrator.home / "settings").mkdir()
+    text = administrator.type(f"helm template kubescript charts/kubescript --kube-version 1.30 {values}")
+    assert chart.settings(chart.by_kind(text), administrator.home / "settings").auth.tokens_file is None
+    administrator.follow("Change something")
+    assert "Rollback was a success" in administrator.follow("Upgrade")
+    left = administrator.follow("Uninstall").splitlines()
+    assert left[-1].strip() == "" and not any(line.startswith(("namespace/kube", "cluster")) for line in left), left
+
+
+def values() -> dict[str, Any]:
+    """The page's values."""
+    found: dict[str, Any] = yaml.safe_load(re.findall(r"```yaml\n(.*?)```", section("Values"), re.DOTALL)[0])
+    return found
+
+
+def test_the_gateway_s_values_go_with_the_others(tmp_path: Path) -> None:
+    """In place of the Ingress: clients come from the Gateway's namespace and from no other."""
+    gateway = yaml.safe_load(re.findall(r"```yaml\n(.*?)```", section("TLS"), re.DOTALL)[0])
+    file = tmp_path / "values.yaml"
+    file.write_text(yaml.safe_dump({**values(), **gateway, "ingress": {"enabled": False}}))
+    made = chart.by_kind(chart.render(tmp_path, "--values", str(file)))
+    assert "HTTPRoute" in made and "Ingress" not in made
+    clients_of = made["NetworkPolicy"]["spec"]["ingress"][0]["from"][0]["namespaceSelector"]
+    assert clients_of == {"matchLabels": {"kubernetes.io/metadata.name": "gateways"}}

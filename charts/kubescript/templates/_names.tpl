@@ -47,6 +47,11 @@ namespace: {{ dig "fleet" "namespace" .Release.Namespace .Values.config | quote 
 labels: {{- include "kubescript.labels" . | nindent 2 }}
 {{- end }}
 
+{{- /* Labels of the namespaces of clients. Not in values.yaml: Helm would add them to those that a person gives. */}}
+{{- define "kubescript.clients" -}}
+{{- .Values.networkPolicy.clients | default (dict "kubescript-clients" "true") | toYaml }}
+{{- end }}
+
 {{- define "kubescript.subjects" -}}
 - kind: ServiceAccount
   name: {{ include "kubescript.serviceAccount" . | quote }}

@@ -106,6 +106,17 @@ def test_a_server_that_impersonates_may_do_nothing_else(tmp_path: Path) -> None:
     assert "RBAC knows no patterns" in refused
 
 
+def test_clients_come_from_the_namespaces_that_are_named(tmp_path: Path) -> None:
+    """Labels that a person gives replace the chart's own: with both, no namespace of an ingress controller would match."""
+    given = {"kubernetes.io/metadata.name": "ingress-nginx"}, {"team": "observers"}
+    flags = ("networkPolicy.clients.kubernetes\\.io/metadata\\.name=ingress-nginx", "metrics.clients.team=observers")
+    usual = {"kubescript-clients": "true"}, {"kubernetes.io/metadata.name": "monitoring"}
+    for expected, more in ((given, flags), (usual, ())):
+        text = chart.render(tmp_path, *(word for each in ("metrics.enabled=true", *more) for word in ("--set", each)))
+        ingress = chart.by_kind(text)["NetworkPolicy"]["spec"]["ingress"]
+        assert tuple(rule["from"][0]["namespaceSelector"]["matchLabels"] for rule in ingress) == expected
+
+
 def grants(text: str) -> set[tuple[str, str]]:
     """What the chart's own ClusterRole permits: verbs on resources."""
     rules = chart.by_kind(text)["ClusterRole"]["rules"]

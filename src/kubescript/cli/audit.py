@@ -88,9 +88,7 @@ def _find_files(_context: click.Context, _argument: click.Parameter, given: tupl
 
 
 @audit.command()
-@click.argument(
-    "files", type=user_path.UserPath(), nargs=-1, required=True, metavar="FILE...", callback=_find_files
-)
+@click.argument("files", type=user_path.UserPath(), nargs=-1, required=True, metavar="FILE...", callback=_find_files)
 @_KEY_OPTION
 @click.option(
     "--head", "anchor", default="", callback=_parse_hash,
@@ -99,9 +97,9 @@ def _find_files(_context: click.Context, _argument: click.Parameter, given: tupl
 @click.pass_context
 @_explain_errors
 def verify(context: click.Context, files: tuple[Path, ...], key_file: Path | None, anchor: str) -> None:
-    """Check the whole chain of each FILE, rotated files included, or of each in a folder; of several replicas' files, also
-    that each plan was approved on one of them and applied once. Exit code 1: a record was changed or is missing; 2: a chain is keyed and
-    no key was given."""
+    """Check the whole chain of each FILE, rotated files included; a folder stands for its .jsonl files. Of several
+    replicas' files, check also that each plan was approved on one of them and applied once. Exit code 1: a record was
+    changed or is missing; 2: a chain is keyed and no key was given."""
     if anchor and len(files) > 1:
         raise click.UsageError("--head is the head of one chain; give its FILE alone")
     codes = []

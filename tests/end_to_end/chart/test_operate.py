@@ -153,8 +153,7 @@ def test_the_page_leads_there_and_back(administrator: Administrator) -> None:
         assert '"text":"2' in ask(administrator, "len(k8s.coreV1().list_node())")
         assert "are whole" in administrator.follow("Audit")
     administrator.follow("Monitoring")
-    checked = prometheus.promtool("check", "config", "--syntax-only", str(administrator.home / "prometheus.yml"))
-    assert checked.returncode == 0, checked.stderr
+    check_scraping(administrator.home / "prometheus.yml")
     administrator.follow("Other clusters")
     with administrator.serving("second"):
         assert "prod-eu" in ask(administrator, "k8s.contexts()")
@@ -165,8 +164,19 @@ def test_the_page_leads_there_and_back(administrator: Administrator) -> None:
     assert chart.settings(chart.by_kind(text), administrator.home / "settings").auth.tokens_file is None
     administrator.follow("Change something")
     assert "Rollback was a success" in administrator.follow("Upgrade")
-    left = administrator.follow("Uninstall").splitlines()
-    assert left[-1].strip() == "" and not any(line.startswith(("namespace/kube", "cluster")) for line in left), left
+    remove, look = re.findall(r"```console\n(.*?)```", section("Uninstall"), re.DOTALL)
+    administrator.type(f"{remove}\nkubectl delete --filename shared.yaml  # the part of the volumes' class")
+    assert administrator.type(look).strip() == ""
+
+
+def check_scraping(file: Path) -> None:
+    """Fails unless Prometheus reads the file. Debian's has no discovery in Kubernetes, so that stands for itself."""
+    settings = yaml.safe_load(file.read_text())
+    (found,) = settings["scrape_configs"][0].pop("kubernetes_sd_configs")
+    assert found == {"role": "pod", "namespaces": {"names": ["kubescript"]}}
+    file.write_text(yaml.safe_dump(settings))
+    checked = prometheus.promtool("check", "config", "--syntax-only", str(file))
+    assert checked.returncode == 0, checked.stderr
 
 
 def values() -> dict[str, Any]:

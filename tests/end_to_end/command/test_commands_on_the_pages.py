@@ -70,7 +70,9 @@ NOT_RUN: Final[Mapping[str, str]] = {
 }
 """Commands of others, by their first words, that are not run here, and why; or which test runs them."""
 STUBS: Final = frozenset({name.split()[0] for name in NOT_RUN} | set(PROGRAMS) | {"kubectl", "make"})
-INNER: Final = re.compile(r"^(?:claude .* -- |docker run .* (?=kubescript )|kubectl exec .* -- |uvx --from \S+ )(?P<command>.+)$")
+INNER: Final = re.compile(
+    r"^(?:claude .* -- |docker run .* (?=kubescript )|kubectl exec .* -- |uvx --from \S+ )(?P<command>.+)$"
+)
 """What a program is told to start."""
 
 

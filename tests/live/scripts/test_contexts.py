@@ -258,7 +258,7 @@ def test_with_default_settings_a_silent_cluster_costs_no_more_than_its_patience(
 
 @pytest.mark.promise("F-09")
 def test_a_cluster_that_comes_back_is_asked_again(places: Places, tmp_path: Path) -> None:
-    """Nothing about a dead cluster is remembered: the next script that names it gets its answer."""
+    """One that refuses connections is not remembered: the next script that names it gets its answer."""
     config = places.config(tmp_path, "[contexts.dead]\n[contexts.prod-eu]\n")
     address = yaml.safe_load(places.kubeconfig.read_text())["clusters"]
     port = int(next(each for each in address if each["name"] == "dead")["cluster"]["server"].rpartition(":")[2])

@@ -372,7 +372,7 @@ async def call_all(own: tenant.Tenant, namespace: str | None) -> dict[str, str]:
     return said
 
 
-@pytest.mark.parametrize("namespace", [OTHER, None])
+@pytest.mark.parametrize("namespace", [OTHER, None], ids=["another", "all"])
 def test_no_classic_tool_leaves_the_namespaces(
     namespace: str | None, world: World, attacks: Callable[[int], None]
 ) -> None:

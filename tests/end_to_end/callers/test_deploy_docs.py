@@ -29,7 +29,6 @@ FILES = re.findall(r"```toml\n(.*?)```", PAGE, re.DOTALL)
 MANIFESTS: list[dict[str, Any]] = [
     each for text in re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL) for each in yaml.safe_load_all(text)
 ]
-VALUES = next(text for text in re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL) if text.startswith("# values.yaml"))
 NAMED = re.compile(r"`((?:auth|http|tls|impersonation|plans|limits|sandbox|audit)\.[a-z_]+)`")
 
 
@@ -61,15 +60,13 @@ def blocks(title: str) -> list[str]:
 
 @pytest.fixture
 def administrator(
-    scratch: ControlPlane, kubectl_program: Path, helm_program: Path, tmp_path: Path, run_folder: Path
+    scratch: ControlPlane, kubectl_program: Path, tmp_path: Path, run_folder: Path
 ) -> Iterator[Callable[[str], subprocess.CompletedProcess[str]]]:
     """Runs commands in a shell of the cluster's administrator, whose home is empty; what they have made is gone
     afterwards."""
     (tmp_path / "bin").mkdir()
     (tmp_path / "bin" / "kubectl").symlink_to(kubectl_program)
-    (tmp_path / "bin" / "helm").symlink_to(helm_program)
-    for name in ("charts", "examples"):
-        (tmp_path / name).symlink_to(paths.ROOT / name)
+    (tmp_path / "examples").symlink_to(paths.ROOT / "examples")
     own = {"HOME": str(tmp_path), "KUBECONFIG": str(scratch.kubeconfig), "PATH": f"{tmp_path}/bin:{os.environ['PATH']}"}
 
     def run(commands: str) -> subprocess.CompletedProcess[str]:
@@ -93,13 +90,13 @@ def administrator(
         kinds = "serviceaccount,configmap,secret,deployment,service,networkpolicy,poddisruptionbudget,ingress"
         run(f"kubectl delete {kinds} --all --namespace kubescript")
         run("kubectl delete clusterrolebinding kubescript kubescript:kubescript:view --ignore-not-found")
-        for name in ("kubescript", "my-agents"):
-            gone = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
-            (tmp_path / "gone.json").write_text(json.dumps(gone))
-            run(f"kubectl delete namespace {name} --ignore-not-found --wait=false")
-            run(
-                f"! kubectl get namespace {name} || kubectl replace --raw /api/v1/namespaces/{name}/finalize -f gone.json"
-            )
+        gone = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "kubescript"}}
+        (tmp_path / "gone.json").write_text(json.dumps(gone))
+        run("kubectl delete namespace kubescript --ignore-not-found --wait=false")
+        run(
+            "! kubectl get namespace kubescript"
+            " || kubectl replace --raw /api/v1/namespaces/kubescript/finalize -f gone.json"
+        )
 
 
 def test_the_first_ten_minutes_work(
@@ -158,23 +155,12 @@ def check_mounts(made: chart.Objects, folder: Path) -> config.Settings:
     return settings
 
 
-def test_the_chart_is_installed_by_the_pages_commands(
-    administrator: Callable[[str], subprocess.CompletedProcess[str]], tmp_path: Path
-) -> None:
-    """Then upgraded to the larger set-up by the page's values: what it may impersonate is what the page lists."""
-    (installed,) = [block for block in blocks("In Kubernetes") if block.startswith("kubectl create namespace")]
-    digest = installed.replace("sha256:DIGEST", f"sha256:{'a' * 64}").replace("REGISTRY", "registry.example.com")
-    administrator(f"kubectl create namespace my-agents; touch tokens.csv\n{digest}")
-    (tmp_path / "values.yaml").write_text(VALUES)
-    administrator("helm upgrade kubescript charts/kubescript --namespace kubescript --values values.yaml")
-    made = chart.by_kind(administrator("helm get manifest kubescript --namespace kubescript").stdout)
-    settings = check_mounts(made, tmp_path)
-    assert settings.http.stateless and settings.acts_as == "impersonate"
-    assert made["Deployment"]["spec"]["replicas"] == 3
-    assert made["Ingress"]["spec"]["rules"][0]["host"] == "kubescript.example.com"
+def test_the_chart_makes_the_page_s_role(tmp_path: Path) -> None:
+    """What a server that impersonates may do is the same with Helm and without."""
+    given = "config.acts_as=impersonate,config.impersonation.group_prefix=team:"
+    made = chart.render(tmp_path, "--set", f"{given},config.impersonation.groups={{platform,payments}}")
     (role,) = [each for each in MANIFESTS if each.get("kind") == "ClusterRole"]
-    assert made["ClusterRole"]["rules"] == role["rules"]
-    administrator("helm uninstall kubescript --namespace kubescript")
+    assert chart.by_kind(made)["ClusterRole"]["rules"] == role["rules"]
 
 
 def test_a_table_without_a_context_of_the_server_refuses_its_callers_in_words(tmp_path: Path) -> None:

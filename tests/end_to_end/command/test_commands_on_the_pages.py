@@ -48,7 +48,7 @@ NOT_RUN: Final[Mapping[str, str]] = {
     "docker": "test_image.py, with podman; what the image would run is read here",
     "kcadm.sh": "comes with Keycloak's server; test_oidc.py logs in at one that has this client and these scopes",
     "gemini": "test_manifests.py starts what its manifest names",
-    "helm": "test_operate.py, test_deploy_docs.py and tests/end_to_end/chart, with the real Helm and API server",
+    "helm": "test_operate.py and tests/end_to_end/chart, with the real Helm and API server",
     "install": "test_one_file.py runs the file under that name",
     "kubectl exec": "test_operate.py, beside simulated nodes; what the pod would run is read here",
     "kubectl krew": "test_kubectl_plugin.py, with the real krew",

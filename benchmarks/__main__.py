@@ -44,7 +44,7 @@ MODULES = {
     "fleet": "fleet",
 }
 """Each benchmark with the file that says what it measures."""
-LONG = frozenset({"b6", "b14", "b16"})
+LONG = frozenset({"b6", "b14", "b16", "fleet"})
 """Only when they are named: loading 50,000 pods takes minutes, 6,000 scripts too, and the safety benchmark most of an hour."""
 PACKAGES = ("kubescript", "mcp", "kubernetes", "msgspec", "urllib3")
 
@@ -108,7 +108,10 @@ def _load() -> float:
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument(
-        "names", nargs="*", metavar="NAME", help=f"any of {', '.join(MODULES)}; all but b6 and b14 without one"
+        "names",
+        nargs="*",
+        metavar="NAME",
+        help=f"any of {', '.join(MODULES)}; all but {', '.join(sorted(LONG))} without one",
     )
     parser.add_argument("--json", type=Path, metavar="OUT", help="write the results to this file, too")
     options = parser.parse_args()

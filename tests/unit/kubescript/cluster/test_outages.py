@@ -18,7 +18,7 @@ from tests.kit import listener
 from tests.kit.api_server import kubeconfig
 
 LIST: Final = request.parse(exchanges.Call("GET", ("api", "v1", "pods")))
-PATIENCE_S: Final = 0.3
+CONNECT_S: Final = 0.3
 
 
 def ask(cluster: live.Live, timeout_s: float = 60) -> str:
@@ -58,8 +58,9 @@ def host() -> Iterator[Host]:
 def test_a_dead_cluster_is_asked_by_one_call(host: Host, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The first call waits for a connection, and the next one, of another caller too, is told so at once. Later it is
     asked again, and once it does anything, by every call."""
+    monkeypatch.setattr(live, "_CONNECT_OF_SEVERAL_S", CONNECT_S)
     path = kubeconfig(tmp_path, host.url)
-    callers = [live.Live(path, patience_s=PATIENCE_S) for _ in range(3)]
+    callers = [live.Live(path, patience_s=60) for _ in range(3)]
     assert "took no connection in time" in ask(callers[0])
     for each in callers:
         assert "took no connection a moment ago; it is asked again in" in ask(each)
@@ -77,7 +78,7 @@ def test_an_only_cluster_is_always_asked(host: Host, tmp_path: Path) -> None:
     """Without another cluster for which to leave time, a call waits as long as it may, and so does the next one."""
     only = live.Live(kubeconfig(tmp_path, host.url))
     for _ in range(2):
-        assert "took no connection in time" in ask(only, PATIENCE_S)
+        assert "took no connection in time" in ask(only, CONNECT_S)
     assert len(host.taken) == 2
 
 
@@ -85,7 +86,7 @@ def test_a_script_without_time_tells_nothing_of_a_cluster(host: Host, tmp_path: 
     """A call that has less time than a connection may take does not have the cluster left out for others."""
     cluster = live.Live(kubeconfig(tmp_path, host.url), patience_s=60)
     for _ in range(2):
-        assert "took no connection in time" in ask(cluster, PATIENCE_S)
+        assert "took no connection in time" in ask(cluster, CONNECT_S)
     assert len(host.taken) == 2
 
 

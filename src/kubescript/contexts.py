@@ -226,6 +226,19 @@ class Contexts:
         )
 
     @property
+    def reviewer(self) -> ClusterAccess:
+        """The access to the cluster that may say whose token it is: the default one, and in a fleet the first of the
+        settings. Raises ClusterError if there is none."""
+        if self._known is None or not self._known.is_open:
+            return self._first()
+        # Attack: whoever may write a Secret in the hub adds a cluster, which gets callers' tokens and vouches for them.
+        for name in self._known.list_settings():
+            access = self._clusters.get(name)
+            if access is not None:
+                return access
+        raise errors.ClusterError("no cluster of the settings can review tokens", code="cluster.config")
+
+    @property
     def names(self) -> tuple[str, ...]:
         """The names that scripts are told: the default one, and where clusters come and go, that there are more."""
         if self._known is not None and self._known.is_open:

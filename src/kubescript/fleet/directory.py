@@ -93,6 +93,10 @@ class Directory:
             self._seen = members, names
         return names
 
+    def list_settings(self) -> tuple[str, ...]:
+        """Returns the names of the clusters that the settings list, the default one first."""
+        return self._settings.context_names
+
     def select(self, label_selector: str, group: str) -> list[str]:
         """Returns the names with these labels, in a group of the settings, or both; empty texts select all. Raises
         RequestError."""

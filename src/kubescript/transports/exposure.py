@@ -62,6 +62,11 @@ def _check_callers(settings: config.Settings) -> None:
         raise errors.ConfigError("insecure_no_auth contradicts [auth]", remedy="leave one of the two out")
     if settings.acts_as != "server" and not settings.knows_callers:
         raise errors.ConfigError(f"acts_as = {settings.acts_as!r} needs callers who are known", remedy="set up [auth]")
+    if settings.auth.token_review and settings.fleet.is_on and not settings.contexts:
+        raise errors.ConfigError(
+            "auth.token_review needs a cluster of the settings to ask: one that [fleet] finds may not say who calls",
+            remedy="list the cluster that reviews tokens in [contexts]",
+        )
     if settings.knows_callers or settings.insecure_no_auth or not _is_reachable(settings):
         return
     where = f"host {settings.host}" if not settings.is_local else "one of http.url and http.hosts"

@@ -199,7 +199,7 @@ def _build_application(
     page: ASGIApp | None = None
     if settings.knows_callers:
         resources = [endpoints.resource(url, path) for path in ("", *endpoints.PATHS)]
-        verifier = authenticator.Authenticator(settings, resources, lambda: server.operator.contexts.default.cluster)
+        verifier = authenticator.Authenticator(settings, resources, lambda: server.operator.contexts.reviewer.cluster)
         closing.callback(verifier.close)
         open_paths = routes.OPEN | ({"/metrics"} if settings.http.open_metrics else frozenset())
         resource = url if settings.auth.issuer is not None else ""

@@ -11,11 +11,12 @@ from pathlib import Path
 from typing import Any
 
 import anyio
+import httpx2
 import pytest
 
 from kubescript import app
 from kubescript_safety.controlplane import pki
-from tests.kit import api_server, callers, clients, patience
+from tests.kit import api_server, callers, clients, commands, patience
 from tests.kit.controlplane.server import ControlPlane
 from tests.kit.hub import Hub
 
@@ -154,3 +155,33 @@ def test_no_callers_token_goes_to_a_strangers_server(
     assert "cluster.auth" in theirs
     assert "callers-shop:bob" in own
     assert not server.requests
+
+
+def test_no_found_cluster_says_who_calls(
+    hub: Hub, stranger: tuple[api_server.Server, dict[str, Any]], tmp_path: Path
+) -> None:
+    """Though it is the default one: it gets no caller's token, and a token of a stranger's lets no caller in. Without a
+    cluster of the settings that could say it, the server does not start."""
+    server, cluster = stranger
+    hub.put(hub.secret("theirs", {"kubeconfig": of(cluster, {"token": "their-own"})}, {"fleet": "reviews"}))
+    people = callers.Callers(hub.kubeconfig, tmp_path)
+    tables = ('context = "theirs"', settings(hub, "reviews"), "[auth]\ntoken_review = true")
+
+    async def ask(port: int, token: str) -> str:
+        async with callers.connected(port, token) as client:
+            return clients.text(await clients.evaluate(client, "len(k8s.context('home').coreV1().list_node()) >= 0"))
+
+    with people.serving(*tables) as port:
+        assert anyio.run(ask, port, people.account_token("bob")) == "true"
+        headers = {"Authorization": "Bearer made-up-by-a-stranger"}
+        assert httpx2.post(f"http://127.0.0.1:{port}/mcp", headers=headers).status_code == 401
+    assert not server.requests
+    alone = (
+        "\n".join(tables)
+        .replace("[contexts.home]", "")
+        .replace(f'kubeconfig = "{hub.kubeconfig}"\ncontext = "test"', "")
+    )
+    file = tmp_path / "alone.toml"
+    file.write_text(alone)
+    done = commands.run("--config", str(file), "--port", "0", folder=tmp_path)
+    assert done.returncode == 1 and "auth.token_review needs a cluster of the settings" in done.stderr

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import logging
 import threading
+import traceback
 from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 from typing import Final, Protocol
@@ -82,8 +83,11 @@ class Fleet:
         while not self._stop.is_set():
             try:
                 self._source.watch(self._publish, self._stop)
-            except Exception:  # the last set stays in force
-                log.exception("the source of clusters failed", extra={"event": "fleet.failed"})
+            except Exception as error:  # the last set stays in force
+                # Without the error's text, which may quote a token that was read.
+                where = "".join(traceback.format_tb(error.__traceback__))
+                kind = type(error).__name__
+                log.error("the source of clusters failed: %s\n%s", kind, where, extra={"event": "fleet.failed"})  # noqa: TRY400
             self._stop.wait(_AGAIN_S)
 
     def _publish(self, found: Mapping[str, member.Member]) -> None:

@@ -95,6 +95,8 @@ def _read(path: Path) -> list[member.Member]:
         log.warning("%s cannot be read: %s", what, error.strerror, extra={"event": "fleet.unreadable"})
     except errors.ClusterError as error:
         log.warning("%s", error.message, extra={"event": "fleet.unreadable"})
+    except Exception:  # whatever it is, the other files are read; its text may be a token
+        log.warning("%s: %s", what, member.UNREADABLE, extra={"event": "fleet.unreadable"})
     return []
 
 

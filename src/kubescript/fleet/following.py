@@ -119,6 +119,8 @@ class _Found:
             return member.check(found.name, found.labels, found.kubeconfig)
         except errors.ClusterError as error:
             return Problem(found.name, error.message)
+        except Exception:  # whatever it is, the other clusters are published; its text may be a token
+            return Problem(found.name, member.UNREADABLE)
 
 
 def _log(problems: Iterable[Problem]) -> None:

@@ -22,10 +22,12 @@ from kubescript.cluster import kubeconfig
 from kubescript.kube import object_names
 from kubescript.output import sanitizing
 
-__all__ = ["Member", "check", "list_all", "rename"]
+__all__ = ["UNREADABLE", "Member", "check", "list_all", "rename"]
 
 log = logging.getLogger(__name__)
 
+UNREADABLE: Final = "its kubeconfig cannot be read"
+"""What is said of a kubeconfig that is broken in an unforeseen way."""
 _MAX_BYTES: Final = 64 * 1024
 """The size of a found kubeconfig; one with certificates has 8 KiB."""
 _MAX_NAME: Final = 253
@@ -39,6 +41,8 @@ _SERVER: Final = re.compile(r"https://(?:[A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\])(?::[
 # Attack: a line break in a token begins another header.
 _TOKEN: Final = re.compile(r"[!-~]*\n?")  # the end of YAML's block is not sent
 _IGNORED: Final = frozenset({"extensions"})
+_EMPTY: Final = frozenset({"", "null", "~", "false"})
+"""Values, as YAML writes them, of a field that is not used."""
 _FILES: Final = ("certificate-authority", "client-certificate", "client-key", "tokenFile")
 _EXTENSION: Final = "kubescript"
 """The name of the extension in which an operator's kubeconfig has a context's labels."""
@@ -141,7 +145,10 @@ def _member(
 
 def _encode(name: str, labels: Mapping[str, str], data: Mapping[str, Any]) -> Member:
     """Returns the member of a kubeconfig's contents."""
-    content = msgspec.json.encode(data, order="deterministic")
+    try:
+        content = msgspec.json.encode(data, order="deterministic")
+    except Exception:  # of any kind: YAML has keys that are no text, and lists within themselves
+        raise _refuse(name, "its kubeconfig has what JSON has not") from None
     return Member(name, _check_labels(name, labels), content, hashlib.sha256(content).hexdigest())
 
 
@@ -178,7 +185,7 @@ def _keep(section: Mapping[str, Any], allowed: tuple[str, ...], name: str) -> di
     """Returns the allowed fields. Raises ClusterError, which names the first other one, without its value."""
     kept = {}
     for key, value in section.items():
-        if key in _IGNORED or value in ("", None, False):
+        if key in _IGNORED or (isinstance(value, str) and value in _EMPTY):
             continue
         if key not in allowed:
             raise _refuse(name, f"a found kubeconfig may not have {str(key)[:40]!r}, only {', '.join(allowed)}")

@@ -86,6 +86,7 @@ def test_only_a_plain_kubeconfig_makes_a_cluster(hub: Hub, tmp_path: Path, caplo
         "large": ({"kubeconfig": of(cluster, {"token": CANARY * 10_000})}, {}),
         "deep": ({"kubeconfig": "[" * 60_000}, {}),
         "alias": ({"kubeconfig": f"a: &a {CANARY}\nb: *a"}, {}),
+        "tag": ({"kubeconfig": f"contexts: !!timestamp {CANARY}"}, {}),
         "labels": ({"kubeconfig": of(cluster, token)}, many),
         "empty": ({"a": CANARY, "b": CANARY}, {}),
     }

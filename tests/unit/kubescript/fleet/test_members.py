@@ -81,6 +81,14 @@ def test_a_kubeconfig_of_yaml_aliases_costs_nothing() -> None:
         member.check("c1", {}, "\n".join(lines).encode())
 
 
+@pytest.mark.parametrize("token", ["!!bool x", "!!timestamp x", "!!float x", "!!binary eA==", "1" + ":1" * 30_000])
+def test_no_value_of_a_strangers_kubeconfig_is_converted(token: str) -> None:
+    """A conversion fails with an error of any kind, whose text is the value, or takes long."""
+    content = f"{yaml.safe_dump(kubeconfig(user={}))}\nusers: [{{name: u, user: {{token: {token}}}}}]"
+    kept = member.check("c1", {}, content.encode())
+    assert json.loads(kept.kubeconfig)["users"][0]["user"] == {"token": token.rsplit(maxsplit=1)[-1]}
+
+
 @pytest.fixture
 def watched(tmp_path: Path) -> Iterator[fleet.Fleet]:
     """A fleet of the kubeconfigs in `tmp_path`."""
@@ -125,6 +133,21 @@ def test_a_folder_is_followed(watched: fleet.Fleet, tmp_path: Path) -> None:
     wait_for(watched, {"default"})
     (tmp_path / "a.yaml").unlink()
     wait_for(watched, set())
+
+
+def test_no_file_stops_the_others(watched: fleet.Fleet, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """What YAML has and JSON has not leaves out that context alone, without a word of it in the log."""
+    values = ("!!bool c4nary", "{1: c4nary, a: b}", "&a [*a]", "!!float c4nary")
+    for number, value in enumerate(values):
+        content = f"{yaml.safe_dump(kubeconfig(name='bad'))}\nusers: [{{name: u, user: {{token: {value}}}}}]"
+        (tmp_path / f"{number}.yaml").write_text(content)
+    write(tmp_path / "z.yaml", kubeconfig(name="good"))
+    wait_for(watched, {"good"})
+    for number in range(len(values)):
+        assert f"{number}.yaml" in caplog.text
+    assert "c4nary" not in caplog.text
+    write(tmp_path / "0.yaml", kubeconfig(name="mended"))
+    wait_for(watched, {"good", "mended"})
 
 
 def test_no_more_clusters_than_the_maximum(watched: fleet.Fleet, tmp_path: Path) -> None:

@@ -141,9 +141,11 @@ def world(run_folder: Path, run_process: int, tmp_path_factory: pytest.TempPathF
             writer.delete(each)
 
 
-def read(own: tenant.Tenant, call: exchanges.Call) -> tuple[exchanges.Reply, str]:
+def read(
+    own: tenant.Tenant, call: exchanges.Call, done: operation.Operation | None = None
+) -> tuple[exchanges.Reply, str]:
     """What a worker receives that sends this call by itself: the head and the whole body."""
-    reply, response = own.contexts.handle(call, operation.Operation(), 10)
+    reply, response = own.contexts.handle(call, done or operation.Operation(), 10)
     if response is None:
         return reply, ""
     with contextlib.closing(response):
@@ -275,6 +277,50 @@ def test_a_list_or_watch_of_namespaces_has_only_the_permitted_ones(
     assert {each["status"]["phase"] for each in found["items"]} == {"Active"}
     reply, body = read(world.limited, exchanges.Call("GET", ("api", "v1", "namespaces", OWN[0])))
     assert reply.fault is None and OWN[0] in body
+
+
+NAME: Final = "kubernetes.io/metadata.name"
+"""A label that each Namespace has."""
+GUESSES: Final = tuple(
+    (key, term + guess)
+    for key, term in (("fieldSelector", "metadata.name="), ("labelSelector", f"{NAME}="), ("labelSelector", f"base={BASE},{NAME}="))
+    for guess in (OTHER, HIDDEN, "kube-system", f"{BASE}-absent")
+)  # fmt: skip
+SELECTED: Final = (
+    ("fieldSelector", f"metadata.name={OWN[0]}", OWN[:1]), ("labelSelector", f"{NAME} in ({OWN[1]}, {OTHER})", OWN[1:2]),
+    ("labelSelector", f"base={BASE},{NAME}!={OWN[0]}", OWN[1:]), ("labelSelector", "!base", ()),
+    ("fieldSelector", "status.phase=Active", OWN), ("fieldSelector", "status.phase!=Active", ()),
+)  # fmt: skip
+WRONG: Final[tuple[tuple[tuple[str, str], ...], ...]] = (
+    (("labelSelector", "a=("),), (("fieldSelector", "spec.finalizers=kubernetes"),), (("watch", "true"), ("labelSelector", "a")),
+    (("watch", "true"), ("fieldSelector", "status.phase=Active")),
+)  # fmt: skip
+
+
+def test_no_number_of_a_list_of_namespaces_tells_of_the_others(world: World, attacks: Callable[[int], None]) -> None:
+    """Whatever a selector guesses, the same bytes come and count, whether a forbidden Namespace has that name or label
+    or none has; of the permitted ones a selector selects as an API server does, or is refused."""
+    attacks(len(GUESSES) + len(GUESSES) // 3 + len(WRONG))
+    path = ("api", "v1", "namespaces")
+    live = (("watch", "true"), ("timeoutSeconds", "1"))
+    for guess in GUESSES:
+        done = operation.Operation()
+        _, body = read(world.limited, exchanges.Call("GET", path, (guess,)), done)
+        assert msgspec.json.decode(body)["items"] == [], guess
+        assert done.summary.bytes == done.summary.call_records[0].bytes == len(body), guess
+    for guess in (each for each in GUESSES if each[0] == "fieldSelector"):
+        done = operation.Operation()
+        _, body = read(world.limited, exchanges.Call("GET", path, (*live, guess)), done)
+        assert (body, done.summary.bytes, done.summary.call_records[0].bytes) == ("", 0, 0), guess
+    for query in WRONG:
+        reply, _ = read(world.limited, exchanges.Call("GET", path, query))
+        assert reply.fault is not None and reply.fault.code == "request.query", query
+    for key, value, expected in SELECTED:
+        _, body = read(world.limited, exchanges.Call("GET", path, ((key, value),)))
+        found = [each["metadata"]["name"] for each in msgspec.json.decode(body)["items"]]
+        assert found == sorted(expected), value
+    _, body = read(world.limited, exchanges.Call("GET", path, (*live, ("fieldSelector", f"metadata.name={OWN[0]}"))))
+    assert OWN[0] in body and OWN[1] not in body
 
 
 def test_no_write_of_a_worker_leaves_the_namespaces(world: World, attacks: Callable[[int], None]) -> None:

@@ -53,10 +53,12 @@ class Body:
         self._received = 0
         self._unpacked = 0
         """Bytes reported by the masking process, which alone decompresses."""
+        self._passed: int | None = 0 if call.sent.namespaces else None
+        """Masked bytes, counted if the script may see only some of the objects."""
         self._size = 0
-        """Bytes counted so far: the larger of the two counts."""
-        self._most = call.operation.summary.bytes_left // _SHARE if call.cluster else None
-        """How many bytes one of several clusters may answer with."""
+        """Bytes counted so far: those that passed, or the larger of the other two counts."""
+        self._most = _find_most(call)
+        """How many bytes may arrive; None if any number."""
         self._redacted: dict[str, int] = {}
         self._has_error = False
         self._trailer: masking.Trailer | None = None
@@ -80,6 +82,8 @@ class Body:
             shown = self._check_whole(masked)
             if form == "log":
                 shown = logview.shape(self._call.request, shown, self._response.date)
+            if self._passed is not None:
+                shown = self._count_passed(shown)
             yield from shown
         except errors.KubescriptError as error:
             self._end(error.code)
@@ -116,18 +120,27 @@ class Body:
             self._count()
             yield chunk
 
+    def _count_passed(self, shown: Iterator[bytes]) -> Iterator[bytes]:
+        """Yields the masked body, of which a part was left out, and counts it."""
+        for chunk in shown:
+            self._passed = (self._passed or 0) + len(chunk)
+            self._count()
+            yield chunk
+
     def _count(self) -> None:
         # Attack: a script fetches a list of 700 MB again and again, of which masking, metadata or tailing leave only a
         # few bytes.
-        size = max(self._received, self._unpacked)
+        arrived = max(self._received, self._unpacked)
+        # Attack: of Namespaces that may not be seen, a script learns how many bytes were left out, by its limits or
+        # from the metrics.
+        size = arrived if self._passed is None else self._passed
         more = size - self._size
         self._size = size
         self._call.operation.summary.take(more)
-        # Attack: one of 200 clusters sends a list without end, which uses up the bytes that are left for the others.
-        if self._most is not None and size > self._most:
+        if self._most is not None and arrived > self._most:
             raise errors.ClusterError(
-                f"the answer has more than {self._most >> 20} MiB, a quarter of what the script may still read of its "
-                "clusters; use limit=, selectors or one namespace",
+                f"the answer has more than {self._most >> 20} MiB, all that one answer may use of "
+                "`limits.response_mib`; use limit=, selectors or one namespace",
                 code="cluster.too_large",
             )
 
@@ -144,6 +157,16 @@ class Body:
                 return
             self._ended = True
         self._call.end(self._response.status, fault, self._size, self._redacted, self._trailer)
+
+
+def _find_most(call: call.Call) -> int | None:
+    """Returns how many bytes of an answer may arrive; None if only what is left of the script's bytes bounds it."""
+    summary = call.operation.summary
+    # The bytes that are left would tell a script how long the list with the others is.
+    if call.sent.namespaces:
+        return summary.most_bytes
+    # Attack: one of 200 clusters sends a list without end, which uses up the bytes that are left for the others.
+    return summary.bytes_left // _SHARE if call.cluster else None
 
 
 def find_fault(asked: request.Request, response: types.Response) -> errors.ClusterError | None:

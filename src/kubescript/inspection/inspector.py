@@ -57,11 +57,11 @@ def _read(about: masking.Body) -> inspection.Order:
     return msgspec.json.decode(about.program, type=inspection.Order)
 
 
-def _permit(about: masking.Body, patterns: tuple[str, ...], chunks: Iterator[bytes]) -> Iterator[bytes]:
-    """Yields the Namespaces whose names match. Raises ShapeError or TooLargeError."""
+def _permit(about: masking.Body, served: inspection.Namespaces, chunks: Iterator[bytes]) -> Iterator[bytes]:
+    """Yields the Namespaces that may pass. Raises ShapeError or TooLargeError."""
     if about.form == "watch":
-        return namespace_bodies.events(patterns, pieces.events(chunks))
-    return namespace_bodies.of_list(patterns, chunks)
+        return namespace_bodies.events(served, pieces.events(chunks))
+    return namespace_bodies.of_list(served, chunks)
 
 
 def _reduce(about: masking.Body, served: inspection.Metadata, chunks: Iterator[bytes]) -> Iterator[bytes]:

@@ -1,4 +1,5 @@
-"""Requests for which the policy permits only a part of the objects. The broker sends the result of `only` or `keys`.
+"""Requests for which the policy permits only a part of the objects. The broker sends the result of `only`, `keys` or
+`within`.
 
 For metadata the API server itself leaves out everything else (PartialObjectMetadata). No other form is accepted, so a
 server that cannot do that answers with 406. No form of an answer has the names of a Secret's keys without the values:
@@ -12,7 +13,9 @@ from dataclasses import replace
 from typing import Final
 
 from kubescript import errors
+from kubescript.kube import selectors
 from kubescript.request import request
+from kubescript.wire import inspection
 
 __all__ = ["keys", "only", "within"]
 
@@ -23,7 +26,13 @@ _KEYS: Final = frozenset({
     "continue", "resourceVersion", "resourceVersionMatch",
 })  # fmt: skip
 """Query parameters that are sent. Others have no meaning for metadata."""
-_PAGES: Final = frozenset({"limit", "continue"})
+_NAMESPACES_KEYS: Final = _KEYS - {"limit", "continue", "labelSelector", "fieldSelector"}
+"""Query parameters that are sent for Namespaces of which only some may pass."""
+_PHASE: Final = "select by labels or metadata.name when you read only metadata of Namespaces"
+_WATCH: Final = (
+    "a watch of Namespaces can only be selected by metadata.name here; watch without the selector, and check "
+    "the labels or the phase of each event's object"
+)
 # Attack: a selector on a field of the object's content reveals that content character by character. Values may contain
 # no escapes or operators, in which another reader may see a different term.
 _TERM: Final = re.compile(r"([a-z.]+)(?:==?|!=)[A-Za-z0-9 ._:/@~+-]*")
@@ -53,11 +62,35 @@ def keys(call: request.Request, rule: str, kind: str) -> request.Request:
 
 
 def within(call: request.Request, patterns: tuple[str, ...]) -> request.Request:
-    """Returns the request for all Namespaces at once, of whose answer only those with a matching name pass."""
+    """Returns the request for all Namespaces at once, of whose answer only those pass whose name matches and that the
+    script has selected.
+
+    Raises RequestError for a selector that is wrong, or that cannot be applied to the answer.
+    """
     # Attack: a continue token has the name of the next Namespace, and a page's count tells how many others there are.
-    query = tuple(pair for pair in call.query if pair[0] in _KEYS and pair[0] not in _PAGES)
-    accept = call.accept if "as=PartialObjectMetadata" in call.accept else "application/json"
-    return replace(call, query=query, accept=accept, namespaces=patterns)
+    # A selector makes the answer longer where a Namespace that it guesses exists: the masking process applies it.
+    given = dict(call.query)
+    served = inspection.Namespaces(patterns, given.get("labelSelector", ""), given.get("fieldSelector", ""))
+    is_partial = "as=PartialObjectMetadata" in call.accept
+    _check_selectors(served, is_watch=call.verb == "watch", is_partial=is_partial)
+    query = tuple(pair for pair in call.query if pair[0] in _NAMESPACES_KEYS)
+    accept = call.accept if is_partial else "application/json"
+    return replace(call, query=query, accept=accept, namespaces=served)
+
+
+def _check_selectors(served: inspection.Namespaces, *, is_watch: bool, is_partial: bool) -> None:
+    """Raises RequestError unless both selectors can be read and applied to the answer."""
+    try:
+        selectors.labels(served.label_selector)
+        known = selectors.list_indexed("", "namespaces")
+        _, needs_all = selectors.fields(served.field_selector, known)
+    except selectors.SelectorError as error:
+        raise errors.RequestError(str(error), code="request.query") from None
+    # An API server reports an object whose label changes as added or deleted; its events alone do not tell.
+    if is_watch and (needs_all or served.label_selector):
+        raise errors.RequestError(_WATCH, code="request.query")
+    if is_partial and needs_all:
+        raise errors.RequestError(_PHASE, code="request.query")
 
 
 def _reduce(call: request.Request, rule: str, kind: str, reason: str) -> request.Request:

@@ -18,7 +18,7 @@ from kubescript import errors
 from kubescript.kube import kinds
 from kubescript.request import info, query
 from kubescript.request import json_body as request_body
-from kubescript.wire import exchanges
+from kubescript.wire import exchanges, inspection
 from kubescript_masking.wire import masking
 
 __all__ = ["CONNECT", "Request", "describe", "parse"]
@@ -69,8 +69,8 @@ class Request:
     """With `metadata_rule`: whether the names of a Secret's keys may pass beside the metadata."""
     kind: str = ""
     """With `metadata_rule`: the kind of the objects; empty when unknown."""
-    namespaces: tuple[str, ...] = ()
-    """When only some of the Namespaces in the answer may pass: the patterns of their names."""
+    namespaces: inspection.Namespaces | None = None
+    """Set when only some of the Namespaces in the answer may pass."""
     release: Literal["", "brief", "whole"] = ""
     """Set when the object holds a revision of a Helm release: how much of it `inspection.release_contents` writes."""
     dry_run: bool = False

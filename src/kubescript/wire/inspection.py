@@ -23,6 +23,7 @@ __all__ = [
     "Expression",
     "Facts",
     "Metadata",
+    "Namespaces",
     "Objection",
     "Order",
     "Pods",
@@ -72,6 +73,14 @@ class Metadata(msgspec.Struct, frozen=True):
     """Whether a Secret's type and the names of its keys may pass too."""
 
 
+class Namespaces(msgspec.Struct, frozen=True):
+    """Which Namespaces of a list or watch may pass: those that a pattern and both selectors match."""
+
+    patterns: tuple[str, ...]
+    label_selector: str = ""
+    field_selector: str = ""
+
+
 class UserInfo(msgspec.Struct, frozen=True):
     """A user, as an AdmissionReview names one."""
 
@@ -112,8 +121,8 @@ class Order(msgspec.Struct, frozen=True):
 
     metadata: Metadata | None = None
     """Set when only a part of its objects may pass; with `echo`, the body is an error."""
-    namespaces: tuple[str, ...] = ()
-    """Set when only some of the Namespaces of a list or watch may pass: the patterns of their names."""
+    namespaces: Namespaces | None = None
+    """Set when only some of the Namespaces of a list or watch may pass."""
     release: Literal["", "brief", "whole"] = ""
     """Set for one revision of a Helm release, unless only its metadata may pass: how much of it may."""
     comparison: Comparison | None = None

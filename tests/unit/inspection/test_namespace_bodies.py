@@ -8,15 +8,16 @@ import msgspec
 import pytest
 
 from kubescript.inspection import namespace_bodies, served_objects
+from kubescript.wire import inspection
 
-PATTERNS: Final = ("team-*",)
+SERVED: Final = inspection.Namespaces(("team-*",))
 ITEMS: Final = b'[{"metadata":{"name":"team-a","labels":{"a":"b"}}},{"metadata":{"name":"other"}}]'
 HEAD: Final = b'"kind":"NamespaceList","apiVersion":"v1"'
 
 
 def listed(body: bytes) -> bytes:
     """What passes of a list."""
-    return b"".join(namespace_bodies.of_list(PATTERNS, iter([body[:20], body[20:]])))
+    return b"".join(namespace_bodies.of_list(SERVED, iter([body[:20], body[20:]])))
 
 
 def test_the_permitted_items_of_a_list_pass_unchanged_in_any_order_of_fields() -> None:
@@ -55,4 +56,4 @@ def test_the_events_of_a_watch_pass_by_the_name_of_their_object() -> None:
     others = [
         b'{"type":"%s","object":{"metadata":{"name":"other"}}}\n' % each for each in (b"ADDED", b"DELETED", b"BOOKMARK")
     ]
-    assert list(namespace_bodies.events(PATTERNS, [*lines, *others])) == lines
+    assert list(namespace_bodies.events(SERVED, [*lines, *others])) == lines

@@ -60,8 +60,7 @@ def examine_exchange(settings: config.Settings, *, offline: bool) -> Iterator[fi
     ConfigError, and AuthError when it does not answer."""
     if settings.acts_as != "caller":
         yield findings.Finding("WARNING", _TOPIC, 'auth.exchange is not used: acts_as is not "caller"')
-    audiences = [own.audience for own in map(settings.of_context, settings.contexts) if own.audience is not None]
-    audience = next(iter(audiences), settings.audience)
+    audience = next((own.audience for own in settings.clusters if own.audience is not None), None)
     if audience is None:
         yield findings.Finding("WARNING", _TOPIC, "auth.exchange is not used: no context has an audience")
     with contextlib.closing(exchange.Endpoint(settings.auth)) as endpoint:

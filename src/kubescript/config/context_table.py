@@ -46,7 +46,8 @@ class ClusterPolicy(section.Section):
     deny_defaults: bool | None = None
     """Whether to keep the default denials for this cluster; default: the server's value."""
     audience: Annotated[str | None, Field(min_length=1)] = None
-    """The audience of the tokens that this API server takes; default: the server's value."""
+    """The audience of the tokens that this API server takes. Default: the server's value for a listed cluster, and none
+    for found ones."""
 
 
 class Context(ClusterPolicy):

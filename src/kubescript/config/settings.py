@@ -131,7 +131,8 @@ class Settings(pydantic_settings.BaseSettings):
     server impersonating the caller."""
     audience: Annotated[str | None, Field(min_length=1)] = None
     """The audience of the tokens that the API servers take, with `acts_as = "caller"`: no token without it is sent.
-    Each context should have its own. Default: a server's only cluster gets every token, and each of several none."""
+    Each context should have its own. It does not hold for found clusters: theirs is in `[[fleet.settings]]`. Default: a
+    server's only cluster gets every token, and each of several none."""
     impersonation: callers.Impersonation = callers.Impersonation()
     """The names under which callers are impersonated."""
     access: tuple[callers.Access, ...] = ()
@@ -315,14 +316,16 @@ class Settings(pydantic_settings.BaseSettings):
     def of_context(self, name: str) -> Settings:
         """Returns these settings as they apply to one of `contexts`."""
         own = self.contexts[name]
-        return self._of_cluster(name, own)
+        return self._of_cluster(name, own, self.audience)
 
     def of_found(self, name: str, table: FleetSettings | None) -> Settings:
         """Returns these settings as they apply to a found cluster, with the table that selects it."""
-        return self._of_cluster(name, table)
+        # Attack: whoever may write a Secret in the hub gets the callers' tokens that are meant for a listed cluster.
+        return self._of_cluster(name, table, None)
 
-    def _of_cluster(self, name: str, own: ClusterPolicy | None) -> Settings:
-        updates: dict[str, object] = {"contexts": {}, "fleet": Fleet(), "context": name}
+    def _of_cluster(self, name: str, own: ClusterPolicy | None, audience: str | None) -> Settings:
+        """Returns these settings for one cluster, whose table may name another audience."""
+        updates: dict[str, object] = {"contexts": {}, "fleet": Fleet(), "context": name, "audience": audience}
         given = own.model_fields_set & Settings.model_fields.keys() if own is not None else ()
         for field in given:
             value = getattr(own, field)

@@ -4,8 +4,11 @@ credentials of this server or of its callers."""
 from __future__ import annotations
 
 import base64
+import http.server
+import json
 import logging
 import ssl
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -32,6 +35,14 @@ source = "secrets"
 kubeconfig = "{kubeconfig}"
 namespace = "{namespace}"
 label_selector = "fleet={label}"
+"""
+PROVIDER = """
+[auth]
+audience = ["kubescript"]
+[auth.introspection]
+url = "http://127.0.0.1:{port}/introspect"
+client_id = "kubescript"
+client_secret_file = "{secret}"
 """
 
 
@@ -135,11 +146,37 @@ def test_a_strangers_server_gets_the_strangers_credentials_alone(
         assert headers == ["Authorization: Bearer their-own"]
 
 
+class Introspection(http.server.BaseHTTPRequestHandler):
+    """Calls each token active, for this server and for clusters."""
+
+    def do_POST(self) -> None:
+        self.rfile.read(int(self.headers["Content-Length"]))
+        data = json.dumps({"active": True, "sub": "bob", "aud": ["kubescript", "clusters"]}).encode()
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(data)))
+        self.end_headers()
+        self.wfile.write(data)
+
+    def log_message(self, *_: object) -> None:
+        """Quiet."""
+
+
+@pytest.fixture
+def provider(tmp_path: Path) -> Iterator[str]:
+    """The settings of a server whose clusters take the callers' tokens by their audience."""
+    (tmp_path / "secret").write_text("x")
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Introspection) as served:
+        threading.Thread(target=served.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
+        yield PROVIDER.format(port=served.server_port, secret=tmp_path / "secret")
+        served.shutdown()
+
+
+@pytest.mark.parametrize("way", ["token_review", "audience"])
 def test_no_callers_token_goes_to_a_strangers_server(
-    hub: Hub, stranger: tuple[api_server.Server, dict[str, Any]], tmp_path: Path
+    way: str, hub: Hub, stranger: tuple[api_server.Server, dict[str, Any]], provider: str, tmp_path: Path
 ) -> None:
     """With `acts_as = "caller"` the server's own cluster gets it, and a found one of which no audience is stated does
-    not."""
+    not, though the server's is."""
     server, cluster = stranger
     hub.put(hub.secret("theirs", {"kubeconfig": of(cluster, {"token": "their-own"})}, {"fleet": "callers"}))
     people = callers.Callers(hub.kubeconfig, tmp_path)
@@ -150,8 +187,8 @@ def test_no_callers_token_goes_to_a_strangers_server(
             own = await clients.evaluate(client, "k8s.context('home').coreV1().list_node()")
             return clients.text(theirs), clients.text(own)
 
-    tables = ('acts_as = "caller"', settings(hub, "callers"), "[auth]\ntoken_review = true")
-    with people.serving(*tables) as port:
+    given, known = ("", "[auth]\ntoken_review = true") if way == "token_review" else ('audience = "clusters"', provider)
+    with people.serving('acts_as = "caller"', given, settings(hub, "callers"), known) as port:
         theirs, own = anyio.run(ask, port)
     assert "cluster.auth" in theirs
     assert "callers-shop:bob" in own

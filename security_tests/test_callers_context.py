@@ -91,6 +91,20 @@ def test_each_request_chooses_its_own_default(url: str, clusters: dict[str, Reco
     assert any(one.line.startswith("POST ") and one.is_dry_run for one in tried) and not reached(clusters)
 
 
+def test_a_completion_is_of_the_context_that_its_request_chooses(url: str, clusters: dict[str, Recorder]) -> None:
+    """Names are kept for half a minute: those of one cluster do not answer for another."""
+    params = {"ref": {"type": "ref/prompt", "name": "triage"}, "argument": {"name": "namespace", "value": ""}}
+    asked = {"jsonrpc": "2.0", "id": 7, "method": "completion/complete", "params": params}
+    reached(clusters)
+    for choice, wanted in (
+        ({"Kubescript-Context": "west"}, {"west"}),
+        ({}, {"east"}),
+        ({"Kubescript-Context": "east"}, set()),
+    ):
+        answer = httpx2.post(url, headers={**HEADERS, **choice}, json=asked, timeout=60).json()
+        assert "result" in answer and reached(clusters) == wanted, choice
+
+
 def test_a_session_has_no_context(url: str, clusters: dict[str, Recorder]) -> None:
     """Its requests have their own: neither that of the first request counts, nor that of the one before."""
     reached(clusters)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import anyio
+import mcp_types
 import pytest
 import yaml
 
@@ -107,6 +108,20 @@ def test_a_token_goes_to_the_clusters_that_its_audience_names(
     assert {name for name in NAMES if found[name] == ["one"]} == reached
     assert sent(clusters) == {name: {f"Bearer {token}"} if name in reached else set() for name in NAMES}
     assert ask(port, token, "1 + 1") == 2
+
+
+@pytest.mark.promise("H-10")
+def test_a_weak_token_gets_no_names_that_a_stronger_one_has_listed(provider: Provider, port: int) -> None:
+    """Names for completions are kept, but not from one token to another of the same caller."""
+    prompt = mcp_types.PromptReference(name="triage")
+
+    async def complete(audience: list[str]) -> list[str]:
+        async with callers.connected(port, provider.token(provider.claims(aud=audience))) as client:
+            answer = await client.complete(prompt, {"name": "namespace", "value": ""})
+            return answer.completion.values
+
+    found = [anyio.run(complete, audience) for audience in ([AUDIENCE, "of-east"], [AUDIENCE])]
+    assert found == [["one"], []]
 
 
 @pytest.mark.promise("H-10")

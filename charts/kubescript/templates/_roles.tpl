@@ -33,7 +33,9 @@
   resourceNames:
     {{- range . }}
     {{- if contains "*" . }}{{ fail (printf "config.impersonation.groups: RBAC knows no patterns, so name the groups that %q stands for" .) }}{{ end }}
-    - {{ printf "%s%s" (dig "impersonation" "group_prefix" "" $.Values.config) . | quote }}
+    {{- $group := printf "%s%s" (dig "impersonation" "group_prefix" "" $.Values.config) . }}
+    {{- if regexMatch "^(system|kubeadm):" $group }}{{ fail (printf "config.impersonation.groups: the server never sends %q, a group of Kubernetes itself, so leave it out" $group) }}{{ end }}
+    - {{ quote $group }}
     {{- end }}
 {{- end }}
 {{- end }}

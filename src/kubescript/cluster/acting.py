@@ -16,7 +16,7 @@ from typing import Final, Protocol, Self
 from kubescript import errors
 from kubescript_sandbox.host import cancellation
 
-__all__ = ["Acting", "Bearer", "Exchange", "Impersonated", "Token", "is_reserved", "using"]
+__all__ = ["Acting", "Bearer", "Exchange", "Impersonated", "Token", "current", "is_reserved", "using"]
 
 _MAX_NAME: Final = 256
 _MAX_GROUPS: Final = 200
@@ -67,6 +67,11 @@ ClusterError."""
 _NONE: Final = Token()
 _token: contextvars.ContextVar[Token] = contextvars.ContextVar("token", default=_NONE)
 """The token of the request that is being answered."""
+
+
+def current() -> Token:
+    """Returns the token of the request that is being answered; an empty one if there is none."""
+    return _token.get()
 
 
 @contextlib.contextmanager

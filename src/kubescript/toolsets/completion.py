@@ -16,6 +16,7 @@ import anyio
 import anyio.to_thread
 
 from kubescript import errors, types
+from kubescript.cluster import acting
 from kubescript.output import fencing, sanitizing
 from kubescript.toolsets import base
 
@@ -42,6 +43,7 @@ _SCRIPTS: Final[Mapping[base.Completes, str]] = {
 }
 _Question = tuple[base.Completes, str, str, str]
 """The kind of name, and its cluster, namespace and kind."""
+_Key = tuple[acting.Token, _Question]
 
 
 class Completions:
@@ -49,8 +51,9 @@ class Completions:
 
     def __init__(self, access: base.Access) -> None:
         self._access = access
-        self._kept: dict[_Question, tuple[float, tuple[str, ...]]] = {}
-        """Answers with the end of their validity, the oldest first."""
+        # Attack: a weak token gets the names that a stronger token of the same user has listed.
+        self._kept: dict[_Key, tuple[float, tuple[str, ...]]] = {}
+        """Token and question → answer with the end of its validity, the oldest first."""
         self._asking = anyio.Lock()
 
     async def names(self, what: base.Completes, given: Mapping[base.Completes, str], caller: types.Caller) -> list[str]:
@@ -60,9 +63,10 @@ class Completions:
             clusters = await anyio.to_thread.run_sync(self._access.clusters, abandon_on_cancel=True)
             if what == "cluster":
                 return [name for name in map(sanitizing.clean, clusters) if name]
-            question = _make_question(what, given)
-            cluster = given.get("cluster")
-            if question is None or (cluster and cluster not in clusters):
+            # The request chooses which cluster is the default, so that "the default" is no question.
+            cluster = given.get("cluster") or next(iter(clusters), "")
+            question = _make_question(what, cluster, given)
+            if question is None or cluster not in clusters:
                 return []
             # One at a time: a client asks at every key press, and the next question may have the same answer.
             async with self._asking:
@@ -71,30 +75,30 @@ class Completions:
         return []
 
     async def _answer(self, question: _Question, caller: types.Caller) -> tuple[str, ...]:
-        until, known = self._kept.get(question, (0.0, ()))
+        key = acting.current(), question
+        until, known = self._kept.get(key, (0.0, ()))
         if time.monotonic() < until:
             return known
-        self._keep(question, (), _FAILED_S)  # in case the time is over before there is an answer
+        self._keep(key, (), _FAILED_S)  # in case the time is over before there is an answer
         script = _write_script(question)
         answer = await self._access.evaluate(script, _TIME_MS, None, caller)
         found = _read(answer)
         if found:
-            self._keep(question, found, _KEPT_S)
+            self._keep(key, found, _KEPT_S)
         return found
 
-    def _keep(self, question: _Question, found: tuple[str, ...], seconds: float) -> None:
+    def _keep(self, key: _Key, found: tuple[str, ...], seconds: float) -> None:
         """Keeps an answer for the given number of seconds, and forgets the oldest where there are too many."""
-        self._kept.pop(question, None)
+        self._kept.pop(key, None)
         while len(self._kept) >= _MOST_KEPT:
             oldest = next(iter(self._kept))
             del self._kept[oldest]
         until = time.monotonic() + seconds
-        self._kept[question] = until, found
+        self._kept[key] = until, found
 
 
-def _make_question(what: base.Completes, given: Mapping[base.Completes, str]) -> _Question | None:
-    """Returns the question; None where too little is known."""
-    cluster = given.get("cluster", "")
+def _make_question(what: base.Completes, cluster: str, given: Mapping[base.Completes, str]) -> _Question | None:
+    """Returns the question about a cluster; None where too little is known."""
     namespace = given.get("namespace", "")
     kind = given.get("kind", "")
     if max(len(cluster), len(namespace), len(kind)) > _LONGEST:  # no name in Kubernetes is that long

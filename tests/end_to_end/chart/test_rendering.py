@@ -94,7 +94,8 @@ def test_names_that_look_like_numbers_stay_names(tmp_path: Path, scratch: Contro
 
 
 def test_a_server_that_impersonates_may_do_nothing_else(tmp_path: Path) -> None:
-    """The account gets no role of its own, and the groups with the prefix that the server sends; a pattern is refused."""
+    """The account gets no role of its own, and the groups with the prefix that the server sends; a pattern is refused,
+    and so is a group of Kubernetes itself, which the server never sends."""
     who = "config.acts_as=impersonate,config.impersonation.group_prefix=team:"
     text = chart.render(tmp_path, "--set", f"{who},config.impersonation.groups={{platform,payments}}")
     objects = chart.by_kind(text)
@@ -104,6 +105,12 @@ def test_a_server_that_impersonates_may_do_nothing_else(tmp_path: Path) -> None:
     assert binding["roleRef"]["name"] == role["metadata"]["name"] and text.count("kind: ClusterRoleBinding") == 1
     refused = chart.render(tmp_path, "--set", f"{who},config.impersonation.groups={{team-*}}", fails=True)
     assert "RBAC knows no patterns" in refused
+    for reserved in (
+        "system:,config.impersonation.groups={masters}",
+        ",config.impersonation.groups={kubeadm:cluster-admins}",
+    ):
+        prefix = "config.acts_as=impersonate,config.impersonation.group_prefix="
+        assert "the server never sends" in chart.render(tmp_path, "--set", prefix + reserved, fails=True)
 
 
 def test_clients_come_from_the_namespaces_that_are_named(tmp_path: Path) -> None:

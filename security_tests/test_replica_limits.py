@@ -3,6 +3,8 @@ balancer between them is the test."""
 
 from __future__ import annotations
 
+import concurrent.futures
+import contextlib
 import csv
 import json
 import secrets
@@ -19,7 +21,7 @@ from tests.kit import patience, postgres, replicas, trails
 
 pytestmark = pytest.mark.promise("H-12")
 
-NAMES: Final = ("alice", "bob", "carol", "dave", "erin")
+NAMES: Final = ("alice", "bob", "carol", "dave", "erin", "frank")
 REQUESTS: Final = 60
 SESSIONS: Final = 4
 INITIALIZE: Final[dict[str, Any]] = {
@@ -87,6 +89,13 @@ class Site:
         told = [json.loads(line) for line in self.each[at].complaints]
         return [each.get("event") for each in told].count(event) == 1
 
+    @contextlib.contextmanager
+    def keep_sessions_waiting(self) -> Iterator[None]:
+        """Sessions that begin inside the block wait for the database."""
+        with self.database.connect() as connection, connection.transaction():
+            connection.execute(f"LOCK TABLE {self.schema}.kubescript_client_sessions IN EXCLUSIVE MODE".encode())
+            yield
+
     def wait_for_a_new_minute(self) -> None:
         """Requests are counted by the database's minutes: what follows belongs to one."""
         patience.until(lambda: self.query("SELECT extract(second FROM clock_timestamp()) < 45"))
@@ -141,6 +150,25 @@ def test_sessions_are_counted_over_all_replicas(site: Site) -> None:
     site.end(*(opened[0][0], "carol", opened[0][1]))
     patience.until(lambda: site.query("SELECT count(*) FROM kubescript_client_sessions") == SESSIONS)
     assert site.begin(1, "carol").status_code == 200
+
+
+def test_a_burst_of_sessions_leaves_the_database_to_others(site: Site) -> None:
+    """Each replica asks it of one session of a caller at a time, so a burst neither occupies all that ask nor makes the
+    database seem away; of all that the caller begins at once, as many begin as the limit says."""
+    waiting = (
+        "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND "
+        "(query LIKE '%advisory%' OR query LIKE 'INSERT INTO kubescript_client_sessions%')"
+    )
+    with concurrent.futures.ThreadPoolExecutor(16) as threads:
+        with site.keep_sessions_waiting():
+            answers = [threads.submit(site.begin, at, "frank") for at in (0, 1) * 8]
+            patience.until(lambda: site.query(waiting))
+            most = max(site.query(waiting) for _ in range(20))
+        statuses = Counter(answer.result().status_code for answer in answers)
+    assert most <= 2
+    # Where the machine is busy, the database has seemed away, and each replica has admitted its part.
+    assert 0 < statuses[200] <= SESSIONS and not set(statuses) - {200, 503}, statuses
+    assert site.begin(0, "bob").status_code == 200
 
 
 def test_a_session_of_a_replica_that_has_ended_is_known_to_the_others(site: Site) -> None:

@@ -1,7 +1,7 @@
 """What this replica shares with others: how many requests and sessions each person has at all of them, and where a
 session is that is not here.
 
-The database is asked in threads of their own, and each question waits a second at most. While the database does not
+The database is asked in threads of their own, and has a second to answer each question. While the database does not
 answer, this replica goes by its own count, and admits its part of each limit: the n-th, of n replicas that it last knew
 of. So all replicas together keep to the limits, and nothing hangs. Plans need the database itself, and are refused
 meanwhile (`plan.store`).
@@ -33,6 +33,8 @@ log = logging.getLogger(__name__)
 _Result = TypeVar("_Result")
 _PATIENCE_S: Final = 1
 """How many seconds a question to the database may take."""
+_TURNS: Final = 4
+"""How many questions the database is asked at the same time."""
 # Attack: callers send requests while the database is away, and each of them waits a second.
 _AWAY_S: Final = 5.0
 """For how many seconds the database is not asked after it has failed."""
@@ -63,7 +65,8 @@ class Peers:
         self._url = url
         self._keep_s = keep_s
         self._replica = secrets.token_hex(8)
-        self._threads = anyio.CapacityLimiter(4)
+        self._turns = anyio.Semaphore(_TURNS)
+        self._threads = anyio.CapacityLimiter(_TURNS)
         self._opening = anyio.Lock()
         self._database: database.Database | None = None
         self._away_until = 0.0
@@ -90,9 +93,10 @@ class Peers:
         except errors.PlanError:
             return here < max(1, most // self.count)
 
-    def open_endpoint(self, person: str, route: str, most: int) -> Endpoint:
-        """Returns a person's sessions at one endpoint, who may have `most` there."""
-        return Endpoint(self, person, route, most)
+    def open_endpoint(self, person: str, route: str, most: int, turn: anyio.Lock) -> Endpoint:
+        """Returns a person's sessions at one endpoint, who may have `most` there. `turn` is common to all the person's
+        endpoints."""
+        return Endpoint(self, person, route, most, turn)
 
     def end_session(self, session: str) -> None:
         """Has the other replicas forget a session soon. Those that end with this replica are remembered."""
@@ -157,9 +161,15 @@ class Peers:
     async def _ask(self, work: Callable[[database.Connection], _Result], patience_s: float = _PATIENCE_S) -> _Result:
         """Returns what a transaction of the database returns. Raises PlanError when it does not answer in time, or has
         not lately."""
+        async with self._turns:
+            return await self._ask_now(work, patience_s)
+
+    async def _ask_now(self, work: Callable[[database.Connection], _Result], patience_s: float) -> _Result:
+        """As `_ask`, without waiting for a turn."""
         if time.monotonic() < self._away_until:
             raise errors.PlanError("the database of the replicas does not answer", code="plan.store")
         try:
+            # Attack: a burst of requests waits for its turns, and the database seems to be away.
             with anyio.fail_after(patience_s):
                 found = await self._open()
                 answer = await anyio.to_thread.run_sync(
@@ -210,10 +220,14 @@ class Endpoint:
     route: str
     most: int
     """How many sessions the person may have."""
+    # Attack: one person's burst of sessions has all turns to ask the database, and waits there for the person's lock.
+    turn: anyio.Lock
+    """Held by the one request of the person that asks."""
 
     async def begin(self, session: str, here: int) -> bool:
         """Says whether a session may begin; the person has `here` others at this replica."""
-        return await self.peers.begin_session(session, self.person, self.route, self.most, here)
+        async with self.turn:
+            return await self.peers.begin_session(session, self.person, self.route, self.most, here)
 
     def end(self, session: str) -> None:
         """Has the other replicas forget a session soon."""
@@ -221,4 +235,5 @@ class Endpoint:
 
     async def find(self, session: str) -> client_sessions.Whereabouts:
         """Says where a session is that is not here."""
-        return await self.peers.find_session(session, self.person)
+        async with self.turn:
+            return await self.peers.find_session(session, self.person)

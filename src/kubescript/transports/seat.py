@@ -46,6 +46,8 @@ class Share:
         share."""
         self.person = person
         self.peers = shared
+        self.turn = anyio.Lock()
+        """Held by the one request of the person that asks the other replicas of sessions."""
         self.budget = retained.Budget(retained.most(limits))
         self.requests = allowance.Allowance(person, limits.requests_per_minute, shared)
         self.volume = Volume(limits.requests_per_minute)
@@ -149,7 +151,7 @@ class Seat:
         shared = self.share.peers
         if shared is None:
             return None
-        return shared.open_endpoint(self.share.person, self.route, self._limits.max_sessions)
+        return shared.open_endpoint(self.share.person, self.route, self._limits.max_sessions, self.share.turn)
 
     async def _leave(self) -> None:
         self._events.clear()

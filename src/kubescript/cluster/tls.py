@@ -31,7 +31,7 @@ def make_context(configuration: Any) -> ssl.SSLContext:
         context.load_default_certs()
     if configuration.cert_file:
         with _blame("client-certificate(-data) and client-key(-data)"):
-            context.load_cert_chain(configuration.cert_file, configuration.key_file)
+            context.load_cert_chain(configuration.cert_file, configuration.key_file, _refuse_pass_phrase)
     return context
 
 
@@ -65,6 +65,12 @@ def authority(configuration: Any, context: ssl.SSLContext) -> str:
     return hashlib.sha256(b"".join(certificates)).hexdigest()
 
 
+def _refuse_pass_phrase() -> str:
+    # Attack: a found cluster has an encrypted key. By default, OpenSSL asks at the operator's terminal, or takes a line
+    # of the standard input, which is an MCP client's message.
+    raise ValueError
+
+
 @contextlib.contextmanager
 def _blame(what: str) -> Iterator[None]:
     """Raises ClusterError, which names the entry at fault without quoting its content."""
@@ -74,5 +80,6 @@ def _blame(what: str) -> Iterator[None]:
         raise errors.ClusterError(
             f"{what} of the kubeconfig cannot be used",
             code="cluster.config",
-            remedy="it must be readable PEM, and the key must match the certificate; `kubectl version` says more",
+            remedy="it must be readable PEM without a pass phrase, and the key must match the certificate; `kubectl "
+            "version` says more",
         ) from None

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import logging
+import os
 import shutil
 import socket
 import ssl
@@ -298,6 +299,7 @@ def plugin(folder: Path, body: str) -> dict[str, object]:
 
 GIVES = """
 import json, pathlib
+import os
 count = pathlib.Path(__file__).with_name("count")
 number = len(count.read_text()) if count.exists() else 0
 count.write_text("x" * (number + 1))
@@ -427,6 +429,30 @@ def test_broken_credentials_are_not_quoted(tmp_path: Path, server: Server) -> No
     ]
     path.write_text(json.dumps(data))
     assert fails(live.Live(path)).code == "cluster.config"
+
+
+def test_an_encrypted_key_asks_for_no_pass_phrase(
+    tmp_path: Path, server: Server, certificate: tuple[Path, Path]
+) -> None:
+    """The standard input, where an MCP client's messages may wait, is left alone; other clusters are asked as ever."""
+    key = tmp_path / "key.pem"
+    command = ["openssl", "ec", "-aes128", "-passout", "pass:phrase"]
+    subprocess.run([*command, "-in", certificate[1], "-out", key], check=True, capture_output=True)
+    user = {"client-certificate": str(certificate[0]), "client-key": str(key)}
+    encrypted = live.Live(kubeconfig(tmp_path, server.url.replace("http", "https"), user=user))
+    reader, writer = os.pipe()
+    os.write(writer, b"phrase\n")
+    os.close(writer)
+    before = os.dup(0)
+    os.dup2(reader, 0)
+    try:
+        assert "client-key(-data) of the kubeconfig cannot be used" in fails(encrypted).message
+        assert os.read(reader, 100) == b"phrase\n"
+    finally:
+        os.dup2(before, 0)
+        os.close(before)
+        os.close(reader)
+    assert fetch(live.Live(kubeconfig(tmp_path, server.url))) == (200, OK)
 
 
 def test_nothing_secret_is_logged(cluster: live.Live, server: Server, caplog: pytest.LogCaptureFixture) -> None:

@@ -9,6 +9,7 @@ credentials.
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import logging
 import threading
 import time
@@ -39,6 +40,8 @@ _CONNECT_S: Final = 10.0
 _CONNECT_OF_SEVERAL_S: Final = 3.0
 """The same for one of several clusters: the kernel repeats a lost packet after one second."""
 _MOST_OF_IT: Final = 0.9
+_NO_CONNECTION: Final = frozenset({"cluster.timeout", "cluster.unreachable"})
+"""Codes of the faults that say, if nothing was sent, that a server took no connection."""
 _USER_AGENT: Final = f"kubescript/{kubescript.__version__}"
 # Shared by all clusters and callers: separate timers would each keep a thread until their last call's deadline.
 _timers: Final = timers.Timers()
@@ -65,6 +68,7 @@ class Live:
         self._identity = identity.Identity(path, context, anonymous=caller is not None and not caller.with_credentials)
         self._patience_s = patience_s or float("inf")
         self._is_one_of_several = patience_s is not None
+        self._origin = f"{context} {hashlib.sha256(path).hexdigest() if isinstance(path, bytes) else path}"
         self._connect_s = min(_CONNECT_OF_SEVERAL_S, self._patience_s) if self._is_one_of_several else _CONNECT_S
         self._lock = threading.Lock()
         self._exchanges: set[connections.Exchange] = set()
@@ -174,7 +178,7 @@ class Live:
         """Performs one exchange that the deadline, the cancellation and `close` can abort."""
         from kubescript.cluster import connections, http  # importing urllib3 must not slow the start
 
-        began = time.monotonic()
+        place, began = self._place(server), time.monotonic()
         exchange = connections.Exchange(deadlines.end, call.send_by, call.is_withdrawn)
         sockets.OPEN.use(server.pool)
         release = self._register(exchange, cancel)
@@ -184,7 +188,7 @@ class Live:
         except errors.ClusterError as error:
             release()
             error.is_unsent = exchange.is_unsent
-            self._note_outage(server, exchange, error, time.monotonic() - began)
+            self._note_outage(place, exchange, error, began)
             was_stale = error.code == "cluster.broken" and exchange.reused and not exchange.abort_reason
             if was_stale and call.method == "GET":
                 raise _StaleConnection from None
@@ -192,7 +196,7 @@ class Live:
         except BaseException:
             release()
             raise
-        outages.KNOWN.end(_place(server))
+        outages.KNOWN.end(place)
         return replace(
             response,
             chunks=_release_after(response.chunks, release),
@@ -203,20 +207,21 @@ class Live:
         """Raises ClusterError if the server took no connection a moment ago."""
         from kubescript.cluster import http  # importing urllib3 must not slow the start
 
-        again_s = outages.KNOWN.seconds_left(_place(server)) if self._is_one_of_several else 0.0
+        again_s = outages.KNOWN.seconds_left(self._place(server)) if self._is_one_of_several else 0.0
         if again_s:
             raise http.explain_outage(server.url, again_s)
 
     def _note_outage(
-        self, server: credentials.ApiServer, exchange: connections.Exchange, error: errors.ClusterError, waited_s: float
+        self, place: outages.Place, exchange: connections.Exchange, error: errors.ClusterError, began: float
     ) -> None:
         """Has later calls not wait for a server that took no connection in the time for it."""
-        place = _place(server)
-        if self._is_one_of_several and exchange.is_unsent and waited_s > _MOST_OF_IT * self._connect_s:
-            outages.KNOWN.begin(place)
         # A script's own time may be shorter, which says nothing about the server.
-        elif not exchange.is_unsent or error.code != "cluster.timeout":
-            outages.KNOWN.end(place)
+        took_most = time.monotonic() - began > _MOST_OF_IT * self._connect_s
+        if self._is_one_of_several and exchange.is_unsent and took_most and error.code in _NO_CONNECTION:
+            outages.KNOWN.begin(place, began)
+
+    def _place(self, server: credentials.ApiServer) -> outages.Place:
+        return self._origin, server.url, str(server.pool.proxy or "")
 
     @contextlib.contextmanager
     def _abort_without_head(self, exchange: connections.Exchange, deadlines: _Deadlines) -> Iterator[None]:
@@ -309,10 +314,6 @@ def _sleep(seconds: float, cancel: cancellation.Cancellation) -> None:
     with cancel.closing(woken.set):
         if woken.wait(seconds) or cancel.cancelled:
             raise errors.ClusterError("the call was cancelled", code="cluster.cancelled")
-
-
-def _place(server: credentials.ApiServer) -> outages.Place:
-    return server.url, str(server.pool.proxy or "")
 
 
 def _address(server: credentials.ApiServer) -> str:

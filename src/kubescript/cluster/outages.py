@@ -1,8 +1,7 @@
 """Which API servers took no connection a moment ago, so that the next call does not wait for them again.
 
 A dead host costs a call the whole time for a connection; ten of them use up the time of a script over 200 clusters.
-What one call has found out counts for half a minute and for all callers. Then one call asks anew, and the others are
-refused until it knows.
+What one call has found out counts for half a minute and for all callers. Then it is asked again, by any of them.
 """
 
 from __future__ import annotations
@@ -14,10 +13,12 @@ from typing import Final
 
 __all__ = ["KNOWN", "Outages", "Place"]
 
-Place = tuple[str, str]
-"""The URL of an API server, and that of the proxy before it: without the proxy, the server may well be there."""
+Place = tuple[str, str, str]
+"""A context with its kubeconfig, the URL of its API server, and that of the proxy before it."""
+# Attack: a found cluster has the address of another one, and a TLS name or a client key with which the handshake never
+# ends. So contexts share no place.
 _HOLD_S: Final = 30.0
-"""Seconds after an attempt in which there is no other."""
+"""Seconds after a failed attempt in which none begins."""
 _MOST: Final = 10_000
 """How many places are kept."""
 
@@ -31,31 +32,27 @@ class Outages:
         """Place → time.monotonic, the earliest first."""
 
     def seconds_left(self, place: Place) -> float:
-        """Returns the seconds until a place may be asked; 0 if it may be now, by one caller."""
+        """Returns the seconds until a place may be asked; 0 if it may be now."""
+        # Attack: a call that may ask on behalf of all others ends before it connects, again and again. So when the time
+        # is over, every call may ask.
         with self._lock:
-            until = self._until.get(place)
-            if until is None:
-                return 0.0
-            left = until - time.monotonic()
-            if left <= 0:
-                self._hold(place)
-            return max(0.0, left)
+            return max(0.0, self._until.get(place, 0.0) - time.monotonic())
 
-    def begin(self, place: Place) -> None:
-        """Notes that a place took no connection in the time for one."""
+    def begin(self, place: Place, since: float) -> None:
+        """Notes that a place has taken no connection since a time (time.monotonic)."""
         with self._lock:
-            self._hold(place)
+            if since < self._until.get(place, 0.0):
+                return  # a call that began later has answered, or failed already
+            self._until[place] = time.monotonic() + _HOLD_S
+            self._until.move_to_end(place)
+            if len(self._until) > _MOST:
+                self._until.popitem(last=False)
 
     def end(self, place: Place) -> None:
-        """Notes that a place takes connections."""
+        """Notes that a place has just answered."""
         with self._lock:
-            self._until.pop(place, None)
-
-    def _hold(self, place: Place) -> None:
-        self._until[place] = time.monotonic() + _HOLD_S
-        self._until.move_to_end(place)
-        if len(self._until) > _MOST:
-            self._until.popitem(last=False)
+            if place in self._until:
+                self._until[place] = time.monotonic()
 
 
 KNOWN: Final = Outages()

@@ -1,8 +1,11 @@
-"""A dead one of several clusters is found out by one call, and asked again by one call at a time."""
+"""A dead one of several clusters is found out by one call, and is asked again after a while."""
 
 from __future__ import annotations
 
+import json
 import socket
+import time
+import types
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
@@ -10,7 +13,7 @@ from typing import Final
 import pytest
 
 from kubescript import errors
-from kubescript.cluster import live, outages
+from kubescript.cluster import acting, live, outages
 from kubescript.request import request
 from kubescript.wire import exchanges
 from kubescript_sandbox.host import cancellation
@@ -19,6 +22,12 @@ from tests.kit.api_server import kubeconfig
 
 LIST: Final = request.parse(exchanges.Call("GET", ("api", "v1", "pods")))
 CONNECT_S: Final = 0.3
+
+
+def hurry(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Has a minute pass for those that wait for a place."""
+    later = types.SimpleNamespace(monotonic=lambda: time.monotonic() + 60)
+    monkeypatch.setattr(outages, "time", later)
 
 
 def ask(cluster: live.Live, timeout_s: float = 60) -> str:
@@ -55,10 +64,16 @@ def host() -> Iterator[Host]:
     made.close()
 
 
+@pytest.fixture
+def short(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One of several clusters has little time for a connection."""
+    monkeypatch.setattr(live, "_CONNECT_OF_SEVERAL_S", CONNECT_S)
+
+
+@pytest.mark.usefixtures("short")
 def test_a_dead_cluster_is_asked_by_one_call(host: Host, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The first call waits for a connection, and the next one, of another caller too, is told so at once. Later it is
-    asked again, and once it does anything, by every call."""
-    monkeypatch.setattr(live, "_CONNECT_OF_SEVERAL_S", CONNECT_S)
+    asked again by every call."""
     path = kubeconfig(tmp_path, host.url)
     callers = [live.Live(path, patience_s=60) for _ in range(3)]
     assert "took no connection in time" in ask(callers[0])
@@ -66,12 +81,41 @@ def test_a_dead_cluster_is_asked_by_one_call(host: Host, tmp_path: Path, monkeyp
         assert "took no connection a moment ago; it is asked again in" in ask(each)
     assert len(host.taken) == 1
     host.is_dead = False
-    monkeypatch.setattr(outages, "_HOLD_S", 0.0)
-    outages.KNOWN.begin((host.url, ""))
-    monkeypatch.undo()
+    hurry(monkeypatch)
     for each in callers:
         assert "took no connection" not in ask(each)
     assert len(host.taken) == 4
+
+
+def test_a_call_that_ends_before_it_connects_has_no_other_wait(
+    host: Host, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither one without a token for the cluster nor one with too little time keeps others from a cluster that is
+    back."""
+    path = kubeconfig(tmp_path, host.url)
+    hasty, stranger = live.Live(path, patience_s=60), live.Live(path, None, 60, acting.Bearer(audience="other"))
+    monkeypatch.setattr(live, "_CONNECT_OF_SEVERAL_S", CONNECT_S)
+    victim = live.Live(path, patience_s=60)
+    assert "took no connection in time" in ask(victim)
+    hurry(monkeypatch)
+    with acting.using(acting.Token("text", None, frozenset({"ours"}))):
+        assert "the caller's token is not sent" in ask(stranger)
+    assert "took no connection in time" in ask(hasty, CONNECT_S)
+    host.is_dead = False
+    assert "took no connection" not in ask(victim)
+
+
+@pytest.mark.usefixtures("short")
+def test_a_found_cluster_shares_no_outage(host: Host, tmp_path: Path) -> None:
+    """One with the address of another, and a TLS name on which it hangs, keeps no call from the other one."""
+    path = kubeconfig(tmp_path, host.url)
+    planted = json.loads(path.read_bytes())
+    planted["clusters"][0]["cluster"]["tls-server-name"] = "dead"
+    name = planted["current-context"]
+    assert "took no connection in time" in ask(live.Live(json.dumps(planted).encode(), name, 60))
+    host.is_dead = False
+    assert "took no connection" not in ask(live.Live(path, name, 60))
+    assert "took no connection" not in ask(live.Live(path.read_bytes(), name, 60))
 
 
 def test_an_only_cluster_is_always_asked(host: Host, tmp_path: Path) -> None:
@@ -94,21 +138,22 @@ def test_only_so_many_places_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     """The oldest ones are forgotten."""
     monkeypatch.setattr(outages, "_MOST", 3)
     known = outages.Outages()
-    places = [(f"https://{number}", "") for number in range(5)]
+    places = [("", f"https://{number}", "") for number in range(5)]
     for place in places:
-        known.begin(place)
+        known.begin(place, time.monotonic())
     assert [known.seconds_left(place) > 0 for place in places] == [False, False, True, True, True]
 
 
-def test_one_call_at_a_time_asks_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    """When the time is over, the first one to ask has the others wait."""
+def test_the_newest_finding_counts() -> None:
+    """A call that fails late says nothing of a place that has answered since that call began."""
     known = outages.Outages()
-    place = "https://a", "http://proxy"
-    monkeypatch.setattr(outages, "_HOLD_S", 0.0)
-    known.begin(place)
-    monkeypatch.setattr(outages, "_HOLD_S", 60.0)
-    assert known.seconds_left(place) == 0
+    place, other = ("", "https://a", "http://proxy"), ("", "https://a", "")
+    began = time.monotonic()
+    known.begin(place, began)
     assert known.seconds_left(place) > 0
-    assert known.seconds_left(("https://a", "")) == 0
+    assert known.seconds_left(other) == 0
     known.end(place)
+    known.begin(place, began)
     assert known.seconds_left(place) == 0
+    known.begin(place, time.monotonic())
+    assert known.seconds_left(place) > 0

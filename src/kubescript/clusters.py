@@ -104,7 +104,15 @@ def _access(
     resolve = kind_resolver.KindResolver(cluster)
     where = name if several else ""
     write_rules = write_settings.read(settings.write_policy, settings.mode, settings.approval)
-    own_writer = writer.Writer(cluster, masking.changes, write_rules, masking.text, where, rate_of_writes=counted)
+    own_writer = writer.Writer(
+        cluster,
+        masking.changes,
+        write_rules,
+        masking.text,
+        where,
+        rate_of_writes=counted,
+        is_found=content is not None,
+    )
     cluster_broker = broker.Broker(
         cluster,
         rules,

@@ -38,7 +38,10 @@ def check(step: plan.Step, changes: inspection.Changes, since: str = "since the 
 def check_cluster(found: str, approved: plan.Plan) -> None:
     """Raises PlanError unless this is the identity of the cluster for which a plan was made."""
     if found != approved.cluster:
-        raise errors.PlanError("the plan was made for another cluster", code="plan.changed")
+        raise errors.PlanError(
+            "the plan was made for another cluster, or for another address of this one; run the script again",
+            code="plan.changed",
+        )
 
 
 def check_namespace(step: plan.Step, made: str, now: inspection.Facts | None) -> None:

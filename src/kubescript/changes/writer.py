@@ -54,15 +54,18 @@ class Writer:
         *,
         log: call.Log = broker.log_record,
         rate_of_writes: rate.Rate | None = None,
+        is_found: bool = False,
     ) -> None:
         """`compare` returns what a write changes, `rules` decides whether it may change that; `context` names the
-        cluster if it is one of several; `rate_of_writes` counts the writes, where that outlives the writer."""
+        cluster if it is one of several; `rate_of_writes` counts the writes, where that outlives the writer. `is_found`
+        says that no operator has listed the cluster."""
         self._cluster = cluster
         self._compare = compare
         self._rules = rules
         self._log = log
         self._mask = mask
         self._context = context
+        self._is_found = is_found
         self._rate = rate_of_writes or rate.Rate(rules.per_minute)
         self._reads = reads.Reads(cluster)
         self._dry_runs = attempt.DryRuns(cluster, compare)
@@ -191,14 +194,17 @@ class Writer:
         return self._compare(request, b"", there, operation.summary.found)
 
     def identify(self, operation: operation.Operation) -> str:
-        """Returns this cluster's unique identity: the uid of its namespace kube-system, or, if that may not be read,
-        the API server's address and CA. Raises KubescriptError."""
+        """Returns this cluster's unique identity: the uid of its namespace kube-system; if that may not be read, the
+        API server's address and CA; of a found cluster both. Raises KubescriptError."""
         try:
             facts = self.read_namespace(_KUBE_SYSTEM, operation)
         except errors.PlanError:
             facts = None
         # Attack: a user with few rights to read points a context of the same name at another cluster.
-        return facts.uid if facts is not None else self._cluster.address
+        if facts is None:
+            return self._cluster.address
+        # Attack: whoever may write a Secret in the hub puts another server in a cluster's place, which repeats its uid.
+        return f"{self._cluster.address} {facts.uid}" if self._is_found else facts.uid
 
     def read_namespace(self, name: str, operation: operation.Operation) -> inspection.Facts | None:
         """Returns the current facts of a namespace; None if it does not exist. Raises KubescriptError."""

@@ -318,7 +318,10 @@ def _sleep(seconds: float, cancel: cancellation.Cancellation) -> None:
 
 def _address(server: credentials.ApiServer) -> str:
     """Returns a server's address and trust, see `base.Cluster`."""
-    return f"{server.url} ca-sha256:{server.authority}" if server.authority else server.url
+    # Attack: several clusters are behind one address, which tells them apart by the name that TLS asks for.
+    name = server.configuration.tls_server_name
+    parts = {"": server.url, " ca-sha256:": server.authority, " tls-server-name:": name}
+    return "".join(f"{key}{value}" for key, value in parts.items() if value)
 
 
 def _user_agent(call: request.Request) -> str:

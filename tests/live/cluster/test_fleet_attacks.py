@@ -17,9 +17,9 @@ import anyio
 import httpx2
 import pytest
 
-from kubescript import app
+from kubescript import app, errors
 from kubescript_safety.controlplane import pki
-from tests.kit import api_server, callers, clients, commands, patience
+from tests.kit import api_server, callers, clients, commands, patience, planned
 from tests.kit.controlplane.server import ControlPlane
 from tests.kit.hub import Hub
 
@@ -223,3 +223,46 @@ def test_no_found_cluster_says_who_calls(
     file.write_text(alone)
     done = commands.run("--config", str(file), "--port", "0", folder=tmp_path)
     assert done.returncode == 1 and "auth.token_review needs a cluster of the settings" in done.stderr
+
+
+def test_a_plan_is_applied_to_the_very_server_that_it_was_shown_for(
+    hub: Hub, stranger: tuple[api_server.Server, dict[str, Any]], tmp_path: Path
+) -> None:
+    """A server that takes the cluster's place and repeats its uid gets none of the plan's requests, and neither does one
+    behind the same address under another name. In the old place, the plan is applied."""
+    server, cluster = stranger
+    label = {"fleet": "plans"}
+    good = hub.member("planned")
+    rights = [
+        {"apiGroups": [""], "resources": ["configmaps", "namespaces"], "verbs": ["get", "list", "create", "patch"]}
+    ]
+    hub.bind("planned", rights, in_all=True)
+    hub.put(hub.secret("planned", {"kubeconfig": good}, label))
+    config = tmp_path / "kubescript.toml"
+    config.write_text(f'writes = "plan"\nplans.store = "{tmp_path}/plans"\n{settings(hub, "plans")}')
+
+    def move(opened: app.Application, kubeconfig: dict[str, Any]) -> None:
+        before = opened.fleet.members()
+        hub.put(hub.secret("planned", {"kubeconfig": kubeconfig}, label))
+        patience.until(lambda: opened.fleet.members() is not before)
+
+    with clients.application(["--toolsets", "code", "--config", str(config)]) as opened:
+        patience.until(lambda: list(opened.fleet.members()) == ["planned"])
+        plans = planned.Plans(opened, hub.namespace)
+        shown = plans.of(
+            "api = k8s.context('planned').coreV1()\n"
+            "api.create_namespaced_config_map(NAMESPACE, {'metadata': {'name': 'planned'}, 'data': {'a': '1'}})"
+        )
+        _, _, uid = shown.cluster.rpartition(" ")
+        same = {"kind": "Namespace", "apiVersion": "v1", "metadata": {"name": "kube-system", "uid": uid}}
+        server.steps = [api_server.whole(json.dumps(same).encode())] * 9
+        move(opened, of(cluster, {"token": "their-own"}))
+        with pytest.raises(errors.PlanError, match="for another address of this one"):
+            plans.apply(shown)
+        assert [head.split("\r\n")[0] for head in server.requests] == ["GET /api/v1/namespaces/kube-system HTTP/1.1"]
+        beside = hub.cluster() | {"tls-server-name": "localhost"}
+        move(opened, good | {"clusters": [{"name": "c", "cluster": beside}]})
+        with pytest.raises(errors.PlanError, match="for another address of this one"):
+            plans.resume(shown)
+        move(opened, good)
+        assert plans.resume(shown).state == "applied"

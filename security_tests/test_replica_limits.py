@@ -6,6 +6,7 @@ from __future__ import annotations
 import concurrent.futures
 import contextlib
 import csv
+import hashlib
 import json
 import secrets
 import time
@@ -21,7 +22,7 @@ from tests.kit import patience, postgres, replicas, trails
 
 pytestmark = pytest.mark.promise("H-12")
 
-NAMES: Final = ("alice", "bob", "carol", "dave", "erin", "frank")
+NAMES: Final = ("alice", "bob", "carol", "dave", "erin", "frank", "grace")
 REQUESTS: Final = 60
 SESSIONS: Final = 4
 INITIALIZE: Final[dict[str, Any]] = {
@@ -201,15 +202,23 @@ def test_a_session_of_a_replica_that_has_ended_is_known_to_the_others(site: Site
 
 
 def test_while_the_database_is_away_each_replica_admits_its_part(site: Site) -> None:
-    """No request waits for it for long, and none is left without an answer; when it is back, all is as before."""
+    """No request waits for it for long, and none is left without an answer. What was spent before counts, and so do,
+    when it is back, the sessions that began meanwhile."""
     started = time.time()  # the test's machine is the database's
     patience.until(
         lambda: site.query(f"SELECT count(*) = 2 FROM kubescript_replicas WHERE NOT ended AND seen > {started}")
     )
+    assert {site.ask(at, "grace") for at in (0, 1) * (REQUESTS // 2)} == {200}
     site.database.kill()
+    assert site.exhaust("grace")[200] == 0
     answered = site.exhaust("erin")
     assert answered[200] <= REQUESTS and not set(answered) - {200, 429}, answered
-    assert site.begin(0, "dave").status_code == 200
+    begun = [site.begin(at, "bob") for at in (0, 1) for _ in range(SESSIONS)]
+    digests = [hashlib.sha256(each.headers["mcp-session-id"].encode()).hexdigest() for each in begun if each.is_success]
+    assert len(digests) == SESSIONS
     patience.until(lambda: site.tells(1, "replicas.away"))
     site.database.start()
+    kept = f"SELECT count(*) FROM kubescript_client_sessions WHERE digest IN {tuple(digests)}"
+    patience.until(lambda: site.query(kept) == SESSIONS)
+    assert [site.begin(at, "bob").status_code for at in (0, 1)] == [503, 503]
     patience.until(lambda: site.ask(0, "carol") == 200)

@@ -35,3 +35,9 @@ class Rate:
                 return False
             times.append(now)
             return True
+
+    def count(self, session: str) -> int:
+        """Returns how many writes were within the limit in the last minute."""
+        now = time.monotonic()
+        with self._lock:
+            return sum(now - each < _MINUTE_S for each in self._sessions.get(session, ()))

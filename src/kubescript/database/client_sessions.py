@@ -4,14 +4,15 @@ of its id, so that other replicas count it, and know of it when its replica has 
 from __future__ import annotations
 
 from collections.abc import Collection
+from dataclasses import asdict, dataclass
 from typing import Final, Literal
 
-from sqlalchemy import Connection, and_, delete, func, insert, select
+from sqlalchemy import Connection, and_, delete, func, select
 from sqlalchemy.dialects import postgresql
 
 from kubescript.database import database, schema
 
-__all__ = ["Whereabouts", "beat", "begin", "end", "find", "leave"]
+__all__ = ["Session", "Whereabouts", "beat", "begin", "end", "find", "keep", "leave"]
 
 Whereabouts = Literal["unknown", "ended", "elsewhere"]
 """What is known of a session that is not here: nothing, its replica has ended, or its replica serves it."""
@@ -26,16 +27,35 @@ _LOCK_DIGITS: Final = 15
 """How many hexadecimal digits of a digest are a lock's id, of 64 bits with a sign."""
 
 
-def begin(connection: Connection, digest: str, person: str, route: str, replica: str, most: int) -> bool:
+@dataclass(frozen=True, slots=True)
+class Session:
+    """A session of a client."""
+
+    digest: str
+    """Of its id."""
+    person: str
+    """A digest too."""
+    route: str
+    """The endpoint."""
+
+
+def begin(connection: Connection, new: Session, replica: str, most: int) -> bool:
     """Keeps a new session; says whether the person has fewer than `most` at this endpoint of all living replicas."""
     # Attack: a caller opens sessions at all replicas at the same moment, and each of them finds room.
-    database.take_lock(connection, int(person[:_LOCK_DIGITS], 16))
-    is_own = and_(_SESSIONS.c.person == person, _SESSIONS.c.route == route)
+    database.take_lock(connection, int(new.person[:_LOCK_DIGITS], 16))
+    is_own = and_(_SESSIONS.c.person == new.person, _SESSIONS.c.route == new.route)
     living = select(func.count()).select_from(_SESSIONS).join(_REPLICAS, _REPLICAS.c.id == _SESSIONS.c.replica)
     if (connection.scalar(living.where(is_own, _IS_ALIVE)) or 0) >= most:
         return False
-    connection.execute(insert(_SESSIONS).values(digest=digest, person=person, route=route, replica=replica))
+    keep(connection, [new], replica)
     return True
+
+
+def keep(connection: Connection, sessions: Collection[Session], replica: str) -> None:
+    """Keeps sessions of a replica; those that are kept already stay as they are."""
+    if sessions:
+        query = postgresql.insert(_SESSIONS).on_conflict_do_nothing()
+        connection.execute(query, [{**asdict(each), "replica": replica} for each in sessions])
 
 
 def end(connection: Connection, digests: Collection[str]) -> None:

@@ -65,13 +65,23 @@ class Allowance:
         try:
             grant = await shared.take(self._person, max(1, self._most // _SHARE), self._most)
         except errors.PlanError:
-            # The part of this replica, once in a minute.
-            self._left = max(1, self._most // shared.count) - 1
-            self._until = self._refused_until = time.monotonic() + _MINUTE_S
-            return True
+            return self._renew_here(max(1, self._most // shared.count))
         if grant is None:
             self._refused_until = now + _AGAIN_S
             return False
         # At the end of a minute a share may be lost before it is here; the request that asked for it is within it.
         self._left, self._until = grant.count - 1, now + grant.left_s
+        return True
+
+    def _renew_here(self, part: int) -> bool:
+        """Takes this replica's part of a minute, once in a minute, and counts a request of it; says whether there is
+        one."""
+        now = time.monotonic()
+        # Attack: the minute was spent before the database went away.
+        left = part - self._here.count("")
+        if left <= 0:
+            self._refused_until = now + _AGAIN_S
+            return False
+        self._left = left - 1
+        self._until = self._refused_until = now + _MINUTE_S
         return True

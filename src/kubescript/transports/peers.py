@@ -3,8 +3,8 @@ session is that is not here.
 
 The database is asked in threads of their own, and has a second to answer each question. While the database does not
 answer, this replica goes by its own count, and admits its part of each limit: the n-th, of n replicas that it last knew
-of. So all replicas together keep to the limits, and nothing hangs. Plans need the database itself, and are refused
-meanwhile (`plan.store`).
+of. So nothing hangs, and a caller has little more than the limits. When the database is back, it is told of all
+sessions that are here. Plans need the database itself, and are refused meanwhile (`plan.store`).
 """
 
 from __future__ import annotations
@@ -37,12 +37,14 @@ _TURNS: Final = 4
 """How many questions the database is asked at the same time."""
 # Attack: callers send requests while the database is away, and each of them waits a second.
 _AWAY_S: Final = 5.0
-"""For how many seconds the database is not asked after it has failed."""
+"""For how many seconds a database that is away is not asked."""
 _LOOK_S: Final = 5.0
 """Seconds between two signs of life."""
-# One slow answer of a busy database is no news.
-_TOLD: Final = 2
-"""After how many questions in a row without an answer the operator is told."""
+# Attack: one slow answer to a caller with many requests takes the limits of all others from the database.
+_AWAY: Final = 2
+"""After how many questions in a row without an answer the database is taken for away."""
+_SETTLE_S: Final = 30.0
+"""For how many seconds after a failure another replica may have sessions of which the database has not been told."""
 _UNKNOWN: Final = 10
 """How many replicas are assumed before the database has ever said."""
 # Attack: callers begin and end sessions while the database is away.
@@ -69,10 +71,14 @@ class Peers:
         self._threads = anyio.CapacityLimiter(_TURNS)
         self._opening = anyio.Lock()
         self._database: database.Database | None = None
-        self._away_until = 0.0
+        self._away_until = self._unsettled_until = 0.0
         self._failures = 0
         """How many questions in a row the database has not answered."""
         self._told = -_TELL_S
+        self._here: dict[str, client_sessions.Session] = {}
+        """The sessions at this replica, by their digests."""
+        self._is_told = True
+        """Whether the database has all of them."""
         self._ended: collections.deque[str] = collections.deque(maxlen=_MOST_ENDED)
         self._is_leaving = False
         self.count = _UNKNOWN
@@ -84,14 +90,21 @@ class Peers:
 
     async def begin_session(self, session: str, person: str, route: str, most: int, here: int) -> bool:
         """Says whether a person may begin this session, who has `here` sessions at this replica already."""
+        begun = client_sessions.Session(_digest(session), _digest(person), route)
+        is_in_part = here < max(1, most // self.count)
+        # Attack: when the database is back, the caller begins sessions before other replicas have told it of theirs.
+        if not is_in_part and time.monotonic() < self._unsettled_until:
+            return False
         try:
-            return await self._ask(
-                lambda connection: client_sessions.begin(
-                    connection, _digest(session), _digest(person), route, self._replica, most
-                )
+            may_begin = await self._ask(
+                lambda connection: client_sessions.begin(connection, begun, self._replica, most)
             )
         except errors.PlanError:
-            return here < max(1, most // self.count)
+            self._is_told = False
+            may_begin = is_in_part
+        if may_begin:
+            self._here[begun.digest] = begun
+        return may_begin
 
     def open_endpoint(self, person: str, route: str, most: int, turn: anyio.Lock) -> Endpoint:
         """Returns a person's sessions at one endpoint, who may have `most` there. `turn` is common to all the person's
@@ -100,8 +113,10 @@ class Peers:
 
     def end_session(self, session: str) -> None:
         """Has the other replicas forget a session soon. Those that end with this replica are remembered."""
+        digest = _digest(session)
+        self._here.pop(digest, None)
         if not self._is_leaving:
-            self._ended.append(_digest(session))
+            self._ended.append(digest)
 
     async def find_session(self, session: str, person: str) -> client_sessions.Whereabouts:
         """Says where a session is that is not here."""
@@ -133,9 +148,13 @@ class Peers:
         """Notes that this replica is alive, and which sessions have ended; finds out how many replicas there are."""
         ended = list(self._ended)
         self._ended.clear()
+        # Attack: a caller begins sessions at each replica while the database is away, and keeps them.
+        untold = [] if self._is_told else list(self._here.values())
+        self._is_told = True
 
         def tell(connection: database.Connection) -> int:
             allowances.forget(connection)
+            client_sessions.keep(connection, untold, self._replica)
             client_sessions.end(connection, ended)
             return client_sessions.beat(connection, self._replica, self._keep_s)
 
@@ -143,6 +162,7 @@ class Peers:
             self.count = await self._ask(tell, _LOOK_S)
         except errors.PlanError:  # the next time
             self._ended.extend(ended)
+            self._is_told = False
 
     async def leave(self) -> None:
         """Tells the other replicas that this one ends; they take its sessions for ended."""
@@ -186,10 +206,13 @@ class Peers:
         raise error
 
     def _note_failure(self, error: errors.PlanError) -> None:
-        """Leaves the database alone for a while, and tells the operator."""
-        self._away_until = time.monotonic() + _AWAY_S
+        """Leaves the database alone for a while if it is away, and tells the operator."""
+        now = time.monotonic()
+        self._unsettled_until = now + _SETTLE_S
         self._failures += 1
-        if self._failures == _TOLD:
+        if self._failures >= _AWAY:
+            self._away_until = now + _AWAY_S
+        if self._failures == _AWAY:
             log.warning(
                 "this replica goes by its own count, and admits its part of each limit: %s",
                 error.remedy or error.message,

@@ -40,16 +40,20 @@ class Replica:
     def decide(self, plan: str, *, approves: bool = True) -> dict[str, Any]:
         return self.write("decision", plan=plan, plan_hash=plan * 2, approves=approves, approver="alice")
 
-    def start(self, plan: str, made: dict[str, Any], *decisions: dict[str, Any]) -> None:
+    def start(
+        self, plan: str, made: dict[str, Any], *decisions: dict[str, Any], starts: tuple[dict[str, Any], ...] = ()
+    ) -> dict[str, Any]:
         home = {"audit": made["chain"], "place": made["place"]}
-        self.write("applying", plan=plan, plan_hash=plan * 2, decisions=list(decisions), **home)
+        rest = {"decisions": list(decisions), "starts": list(starts)}
+        return self.write("applying", plan=plan, plan_hash=plan * 2, **home, **rest)
 
     def send(self, plan: str, audit_id: str) -> None:
         self.write("call", plan=plan, audit_id=audit_id, verb="create", status=201)
 
-    def end(self, plan: str, *audit_ids: str) -> None:
+    def end(self, plan: str, *audit_ids: str, starts: tuple[dict[str, Any], ...] = ()) -> None:
         steps = [{"state": "done", "audit_id": each} for each in audit_ids]
-        self.write("applied", plan=plan, plan_hash=plan * 2, state="applied", steps=steps, more_steps=0)
+        rest = {"steps": steps, "more_steps": 0, "starts": list(starts)}
+        self.write("applied", plan=plan, plan_hash=plan * 2, state="applied", **rest)
 
 
 @pytest.fixture
@@ -59,9 +63,9 @@ def replicas(tmp_path: Path) -> list[Replica]:
     first, second, third = made
     second.write("start")  # so that equal numbers are not equal records
     planned = first.write_plan("p-1")
-    third.start("p-1", planned, second.decide("p-1"))
+    begun = third.start("p-1", planned, second.decide("p-1"))
     third.send("p-1", "request-1")
-    third.end("p-1", "request-1")
+    third.end("p-1", "request-1", starts=(begun,))
     return made
 
 
@@ -138,6 +142,33 @@ def _send_unapproved(replicas: list[Replica]) -> list[Replica]:
     return replicas
 
 
+def _take_over(replicas: list[Replica]) -> list[Replica]:
+    """A fourth replica begins with a plan, sends a change and dies, and the third one ends the plan."""
+    fourth = Replica(replicas[0].file.with_name("d.jsonl"))
+    planned, approval = replicas[0].write_plan("p-2"), replicas[1].decide("p-2")
+    first = fourth.start("p-2", planned, approval)
+    fourth.write("sent", plan="p-2", audit_id="request-2", verb="create")
+    second = replicas[2].start("p-2", planned, approval, starts=(first,))
+    replicas[2].end("p-2", "request-2", starts=(first, second))
+    assert verify(*replicas, fourth)[0] == 0
+    return [*replicas, fourth]
+
+
+def _hide_first_sender(replicas: list[Replica]) -> list[Replica]:
+    return _take_over(replicas)[:3]
+
+
+def _cut_first_sender(replicas: list[Replica], records: int = 1) -> list[Replica]:
+    every = _take_over(replicas)
+    lines = every[3].file.read_bytes().splitlines(keepends=True)
+    every[3].file.write_bytes(b"".join(lines[:records]))
+    return every
+
+
+def _cut_request(replicas: list[Replica]) -> list[Replica]:
+    return _cut_first_sender(replicas, records=2)
+
+
 def _forge_place(replicas: list[Replica]) -> list[Replica]:
     planned = replicas[0].write_plan("p-2")
     hidden = {"chain": "none", "seq": 1, "hash": "none", "place": "\x1b[2Jall is whole\nBROKEN"}
@@ -156,6 +187,9 @@ ATTACKS: Final[dict[Callable[[list[Replica]], list[Replica]], str]] = {
     _apply_again: "p-1 was applied twice",
     _send_again: "p-1 was applied twice",
     _send_unapproved: "plan p-2 was applied, and has no approval",
+    _hide_first_sender: "d.jsonl (chain",
+    _cut_first_sender: "d.jsonl, which has no such record",
+    _cut_request: "1 of its requests count as done, and are on no given file",
     _forge_place: "which is not given",
 }
 

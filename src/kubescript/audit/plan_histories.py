@@ -1,5 +1,6 @@
-"""Whether the chains of several replicas agree about the plans in them: each application leads to the plan and to its
-approvals, which may be on the chain of another replica, and no plan was applied twice.
+"""Whether the chains of several replicas agree about the plans in them: each application leads to the plan, to its
+approvals and to what other replicas have sent of it, which may be on the chain of another replica, and no plan was
+applied twice.
 
 `kubescript audit verify A B C` calls it when each chain is whole by itself.
 """
@@ -45,10 +46,12 @@ class _Chain:
     """Number of the first record that is there."""
     plans: dict[str, dict[str, Any]] = field(default_factory=dict)
     decisions: dict[int, dict[str, Any]] = field(default_factory=dict)
-    starts: list[dict[str, Any]] = field(default_factory=list)
+    starts: dict[int, dict[str, Any]] = field(default_factory=dict)
     ends: list[dict[str, Any]] = field(default_factory=list)
     sent: dict[str, set[str]] = field(default_factory=dict)
     """Maps each plan to the audit ids of the requests that have changed something."""
+    begun: dict[str, set[str]] = field(default_factory=dict)
+    """Maps each plan to the audit ids of all its writes, answered or not."""
 
 
 def compare(paths: Sequence[Path]) -> Report:
@@ -76,11 +79,13 @@ def _sort(chain: _Chain, record: dict[str, Any]) -> None:
         case "decision":
             chain.decisions[record["seq"]] = _pick(record, "plan", "plan_hash", "approves", "hash")
         case "applying":
-            chain.starts.append(record)
+            chain.starts[record["seq"]] = record
         case "applied":
             chain.ends.append(record)
-        case "call" if _has_changed(record):
-            chain.sent.setdefault(record["plan"], set()).add(record["audit_id"])
+        case "sent" | "call" if _is_write(record):
+            chain.begun.setdefault(record["plan"], set()).add(record["audit_id"])
+            if 200 <= record.get("status", 0) < 300:
+                chain.sent.setdefault(record["plan"], set()).add(record["audit_id"])
 
 
 def _pick(record: dict[str, Any], *names: str) -> dict[str, Any]:
@@ -88,10 +93,9 @@ def _pick(record: dict[str, Any], *names: str) -> dict[str, Any]:
     return {name: record[name] for name in names}
 
 
-def _has_changed(record: dict[str, Any]) -> bool:
-    """Says whether a call is a request of a plan that was carried out."""
-    is_write = "plan" in record and not record.get("dry_run") and record.get("verb") not in _READS
-    return is_write and 200 <= record["status"] < 300
+def _is_write(record: dict[str, Any]) -> bool:
+    """Says whether a call is a request of a plan that may change something."""
+    return "plan" in record and not record.get("dry_run") and record.get("verb") not in _READS
 
 
 class _Comparison:
@@ -102,12 +106,15 @@ class _Comparison:
         self._by_id = {each.id: each for each in chains}
         self._ends: defaultdict[str, list[dict[str, Any]]] = defaultdict(list)
         self._sent: defaultdict[str, set[str]] = defaultdict(set)
+        self._begun: defaultdict[str, set[str]] = defaultdict(set)
         self._approved: defaultdict[str, set[str]] = defaultdict(set)
         """Maps each plan to the hashes under which it was approved."""
         for chain in chains:
             self._add(chain)
         self._faults: list[str] = []
         self._gone = 0
+        self._partial: set[str] = set()
+        """Plans of whose starts one is not there."""
 
     def _add(self, chain: _Chain) -> None:
         """Adds a chain's records to those of each plan."""
@@ -115,6 +122,8 @@ class _Comparison:
             self._ends[end["plan"]].append(end)
         for plan, audit_ids in chain.sent.items():
             self._sent[plan] |= audit_ids
+        for plan, audit_ids in chain.begun.items():
+            self._begun[plan] |= audit_ids
         for decision in chain.decisions.values():
             if decision["approves"]:
                 self._approved[decision["plan"]].add(decision["plan_hash"])
@@ -124,16 +133,19 @@ class _Comparison:
         self._faults += self._list_same_chains()
         applied = set()
         for chain in self._chains:
-            for start in chain.starts:
+            for start in chain.starts.values():
                 applied.add(start["plan"])
                 self._check_start(chain, start)
-            begun = {start["plan"] for start in chain.starts}
+            begun = {start["plan"] for start in chain.starts.values()}
+            for record in (*chain.starts.values(), *chain.ends):
+                self._find_starts(record)
             # An older version has recorded no start. Attack: a replica sends an unapproved plan, and records none.
             for plan in chain.sent.keys() - begun:
                 applied.add(plan)
                 self._find_approval(chain, plan)
-        for plan in sorted(applied):
+        for plan in sorted(applied | self._ends.keys()):
             self._check_once(plan)
+            self._check_sent(plan)
         return Report(len(applied), tuple(dict.fromkeys(self._faults)), self._gone)
 
     def _list_same_chains(self) -> Iterator[str]:
@@ -184,6 +196,23 @@ class _Comparison:
             self._faults.append(f"{what} {home.path}, which is not an approval of this plan")
         return place
 
+    def _find_starts(self, record: dict[str, Any]) -> None:
+        """Finds the starts that a record of a plan names, or notes the faults."""
+        # Attack: a replica sends a plan's changes and dies, another one ends the plan, and the first one's file is
+        # hidden.
+        for named in record.get("starts", ()):  # older versions name none
+            home = self._by_id.get(named["chain"])
+            what = f"plan {record['plan']}: a start of it is record {named['seq']} of"
+            if home is not None and home.starts.get(named["seq"], {}).get("hash") == named["hash"]:
+                continue
+            self._partial.add(record["plan"])
+            if home is None:
+                self._faults.append(f"{what} {_where(named['place'], named['chain'])}, which is not given")
+            elif named["seq"] < home.first:
+                self._gone += 1
+            else:
+                self._faults.append(f"{what} {home.path}, which has no such record")
+
     def _find_approval(self, chain: _Chain, plan: str, plan_hash: str = "") -> None:
         """Finds an approval of a plan whose application does not name it, as those of older versions do not."""
         hashes = self._approved[plan]
@@ -208,6 +237,16 @@ class _Comparison:
         # A server that has died after it had recorded the end leaves a second record of the same requests.
         if any(len(ids) > 1 for ids in done) or (is_complete and not sent <= known):
             self._faults.append(f"plan {plan} was applied twice: a request of it was carried out under two audit ids")
+
+    def _check_sent(self, plan: str) -> None:
+        """Checks that what is done of a plan is on record, if all of its starts are."""
+        if plan in self._partial:
+            return
+        steps = [step for end in self._ends[plan] if "starts" in end for step in end["steps"]]
+        # Attack: a file is cut behind the start that others name.
+        lost = {step["audit_id"] for step in steps if step["state"] == "done"} - self._begun[plan]
+        if lost:
+            self._faults.append(f"plan {plan}: {len(lost)} of its requests count as done, and are on no given file")
 
 
 def _where(place: str, chain: str) -> str:

@@ -82,8 +82,8 @@ def describe_breach(planned: plan.Plan, breach: str, text_filter: TextFilter) ->
 
 
 def describe_start(record: plan_record.Record, text_filter: TextFilter) -> dict[str, Any]:
-    """Returns the record of the start of a plan's application, which names the records of the plan and its
-    approvals."""
+    """Returns the record of the start of a plan's application, which names the records of the plan, its approvals and
+    earlier starts."""
     return {
         "type": "applying",
         "time": chain.now(),
@@ -92,11 +92,12 @@ def describe_start(record: plan_record.Record, text_filter: TextFilter) -> dict[
         "audit": record.plan.audit,
         "place": text_filter(record.plan.audit_place),
         "decisions": [_describe_evidence(each.evidence, text_filter) for each in record.decisions if each.counts],
+        "starts": [_describe_evidence(each, text_filter) for each in record.starts],
     }
 
 
 def _describe_evidence(found: plan_record.Evidence | None, text_filter: TextFilter) -> dict[str, Any] | None:
-    """Returns where a decision's record stands; None for a decision that an older version has kept."""
+    """Returns where a record stands; None for a decision that an older version has kept."""
     if found is None:
         return None
     return {"chain": found.chain, "seq": found.seq, "hash": found.hash, "place": text_filter(found.place)}
@@ -113,6 +114,7 @@ def describe_application(record: plan_record.Record, text_filter: TextFilter) ->
         "text": text_filter(record.text),
         "steps": [{"state": step.state, "audit_id": step.audit_id} for step in record.steps[:_MAX_STEPS]],
         "more_steps": max(0, len(record.steps) - _MAX_STEPS),
+        "starts": [_describe_evidence(each, text_filter) for each in record.starts],
     }
 
 

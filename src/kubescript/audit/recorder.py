@@ -165,9 +165,7 @@ class Recorder:
     def record_decision(self, planned: plan.Plan, decision: plan_record.Decision) -> plan_record.Evidence:
         """Records a decision on a plan, before it takes effect. Raises AuditError."""
         fields = plan_records.describe_decision(planned.id, decision, self.text_filter)
-        own = self._chain_of(planned)
-        head = self.write(fields, final=True, identity=own)
-        return plan_record.Evidence(own, head.seq - 1, head.hash, self.place)
+        return self._write_evidence(fields, planned)
 
     def record_breach(self, planned: plan.Plan, breach: str) -> None:
         """Records that a plan of a runbook is outside the bounds within which it is approved in advance. Raises
@@ -175,10 +173,16 @@ class Recorder:
         fields = plan_records.describe_breach(planned, breach, self.text_filter)
         self.write(fields, final=True, identity=self._chain_of(planned))
 
-    def record_start(self, begun: plan_record.Record) -> None:
+    def record_start(self, begun: plan_record.Record) -> plan_record.Evidence:
         """Records that a plan's application begins, or goes on, before anything of it is sent. Raises AuditError."""
         fields = plan_records.describe_start(begun, self.text_filter)
-        self.write(fields, final=True, identity=self._chain_of(begun.plan))
+        return self._write_evidence(fields, begun.plan)
+
+    def _write_evidence(self, fields: dict[str, Any], planned: plan.Plan) -> plan_record.Evidence:
+        """Writes a record of a plan; returns where it stands. Raises AuditError."""
+        own = self._chain_of(planned)
+        head = self.write(fields, final=True, identity=own)
+        return plan_record.Evidence(own, head.seq - 1, head.hash, self.place)
 
     def record_application(self, ended: plan_record.Record) -> None:
         """Records how a plan's application ended. Raises AuditError."""

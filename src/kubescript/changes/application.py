@@ -81,7 +81,7 @@ class Applier:
         begun = work.Work(reached, own, again)
         try:
             # The record that follows here leads to the decisions, which may be on the record of another replica.
-            on_start(reached.taken)
+            reached.begin(on_start)
             begun.find_out(target.writer)
         except errors.KubescriptError as error:
             raise _lose(error, reached) from None

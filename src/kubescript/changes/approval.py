@@ -45,7 +45,7 @@ class Ledger(planner.Audit, Protocol):
         """Records that a plan of a runbook is outside the bounds within which it is approved in advance. Raises
         AuditError."""
 
-    def record_start(self, begun: record.Record) -> None:
+    def record_start(self, begun: record.Record) -> record.Evidence:
         """Records that a plan's application begins, or goes on, before anything of it is sent. Raises AuditError."""
 
     def record_application(self, ended: record.Record) -> None:

@@ -20,8 +20,9 @@ __all__ = ["DOUBTFUL", "End", "Progress", "Start"]
 
 log = logging.getLogger(__name__)
 
-Start = Callable[[record.Record], None]
-"""A function that records that an application begins or goes on. Raises AuditError."""
+Start = Callable[[record.Record], record.Evidence | None]
+"""A function that records that an application begins or goes on; returns where, if there is an audit. Raises
+AuditError."""
 End = Callable[[record.Record], None]
 """A function that records how an application ended. Raises AuditError."""
 
@@ -46,6 +47,13 @@ class Progress:
     def __getitem__(self, index: int) -> record.Application:
         """Returns the state of a step."""
         return self._done[index]
+
+    def begin(self, on_start: Start) -> None:
+        """Puts on record that the application begins or goes on. Raises AuditError or PlanError."""
+        start = on_start(self.taken)
+        # The records of other replicas name this one, so that it is missed where it is not given.
+        if start is not None:
+            self.taken = self._plans.begin(self._plan.id, self._owner, start)
 
     @property
     def has_begun(self) -> bool:

@@ -315,9 +315,13 @@ def die_everywhere(place: Place, writes: tuple[str, ...]) -> None:
         # Who dies between the two has put the end on record, and whoever comes next does not know.
         assert set(ends(place.file, each.id)) == {"applied"}
     files = records_beside(place.file)
-    done = subprocess.run([clients.KUBESCRIPT, "audit", "verify", *files], capture_output=True, text=True)
+    done = verify(files)
     assert done.returncode == 0, done.stdout + done.stderr
     assert len(files) == 1 or f"applied plans: {len(made)};" in done.stdout
+
+
+def verify(files: list[Path]) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([clients.KUBESCRIPT, "audit", "verify", *files], capture_output=True, text=True)
 
 
 @pytest.mark.sampled
@@ -333,10 +337,14 @@ def test_nor_between_replicas_with_a_record_each(
     plane: logged.Logged, postgresql: postgres.Postgres, tmp_path: Path
 ) -> None:
     """Their plans are in PostgreSQL: one server makes and approves a plan, the next one dies with it, a third one ends
-    it, and their records verify together."""
+    it, and their records verify together; without that of a server that has died, they do not."""
     url = postgresql.database()
     with opened(plane, url, tmp_path, write_policy={"per_minute": 10_000}, replicas={"store": url}) as place:
         die_everywhere(place, ("evict",))
+        files = records_beside(place.file)
+        dead = next(each for each in files if trails.records(each, "applying") and not trails.records(each, "applied"))
+        done = verify([each for each in files if each != dead])
+        assert done.returncode == 1 and f"{dead.name} (chain" in done.stdout, done.stdout + done.stderr
 
 
 # --- the program itself -----------------------------------------------------------------------------------------------

@@ -90,6 +90,8 @@ class Record(msgspec.Struct, frozen=True):
     """How the plan ended, in words for a person."""
     reported: bool = False
     """Whether the model has been told how the plan ended."""
+    starts: tuple[Evidence, ...] = ()
+    """The records of its application's starts: the first one on each chain."""
 
 
 class Question(msgspec.Struct, frozen=True):

@@ -31,6 +31,9 @@ _OPEN: Final = ("pending", "approved")
 """The states in which a plan can expire."""
 _ENDED: Final = ("declined", "applied", "stopped")
 _MAX_ID: Final = 64
+# An audit record names them all, and has 32 KiB.
+_MOST_STARTS: Final = 20
+"""How many starts of an application are kept."""
 # The next answer reports the remaining ones.
 _MOST_UNREPORTED: Final = 20
 """How many ended plans one answer reports at most."""
@@ -57,6 +60,7 @@ class _Progress(msgspec.Struct, frozen=True):
     decisions: tuple[record.Decision, ...]
     steps: tuple[record.Application, ...]
     text: str = ""
+    starts: tuple[record.Evidence, ...] = ()
 
 
 # The decoders are made before any threads start: two threads that decode into a type simultaneously for the first time
@@ -238,6 +242,17 @@ class Store:
                 raise self._describe_change(plan_id)
         return found
 
+    def begin(self, plan_id: str, owner: str, start: record.Evidence) -> record.Record:
+        """Keeps where the start of an application is on record, and renews the lease. Raises PlanError: plan.unknown,
+        .decided when `owner` has lost the plan, .store."""
+        with self._database.writing() as connection:
+            until = self._clock() + _PLANS.c.lease_s
+            found = self._lock_plan(connection, plan_id, _is_held(owner), lease_until=until)
+            if start.chain not in {each.chain for each in found.starts}:
+                found = msgspec.structs.replace(found, starts=(*found.starts[1 - _MOST_STARTS :], start))
+                _write(connection, found)
+        return found
+
     def mark(self, plan_id: str, owner: str, index: int, application: record.Application) -> None:
         """Records the progress of one step, and renews the lease; it is on disk when this returns. Raises PlanError:
         plan.unknown, .decided when `owner` has lost the plan, .store."""
@@ -363,6 +378,7 @@ class Store:
             steps=progress.steps,
             text=progress.text,
             reported=row.reported,
+            starts=progress.starts,
         )
 
     def _describe_change(self, plan_id: str) -> errors.PlanError:
@@ -400,7 +416,7 @@ def _has_ended(now: float) -> ColumnElement[bool]:
 
 def _write(connection: Connection, changed: record.Record, **values: Any) -> None:
     """Writes the changes to a locked plan."""
-    progress = _Progress(changed.decisions, changed.steps, changed.text)
+    progress = _Progress(changed.decisions, changed.steps, changed.text, changed.starts)
     values["progress"] = msgspec.json.encode(progress)
     query = update(_PLANS).where(_is(changed.plan.id))
     connection.execute(query.values(values))

@@ -8,7 +8,6 @@ credentials.
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import logging
 import threading
@@ -20,7 +19,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import kubescript
 from kubescript import errors, types
-from kubescript.cluster import acting, identity, outages, sockets, timers
+from kubescript.cluster import aborts, acting, identity, outages, sockets
 from kubescript.request import request
 from kubescript_sandbox.host import cancellation
 
@@ -43,8 +42,6 @@ _MOST_OF_IT: Final = 0.9
 _NO_CONNECTION: Final = frozenset({"cluster.timeout", "cluster.unreachable"})
 """Codes of the faults that say, if nothing was sent, that a server took no connection."""
 _USER_AGENT: Final = f"kubescript/{kubescript.__version__}"
-# Shared by all clusters and callers: separate timers would each keep a thread until their last call's deadline.
-_timers: Final = timers.Timers()
 
 
 class Live:
@@ -70,9 +67,7 @@ class Live:
         self._is_one_of_several = patience_s is not None
         self._origin = f"{context} {hashlib.sha256(path).hexdigest() if isinstance(path, bytes) else path}"
         self._connect_s = min(_CONNECT_OF_SEVERAL_S, self._patience_s) if self._is_one_of_several else _CONNECT_S
-        self._lock = threading.Lock()
-        self._exchanges: set[connections.Exchange] = set()
-        """Exchanges in progress, which `close` aborts."""
+        self._aborts = aborts.Aborts()
         self._address = ""
 
     @property
@@ -137,10 +132,7 @@ class Live:
     def close(self) -> None:
         """Aborts every call and drops every connection. A later call opens new ones."""
         server = self._identity.forget()
-        with self._lock:
-            exchanges = list(self._exchanges)
-        for exchange in exchanges:
-            exchange.abort("closed")
+        self._aborts.close()
         if server is not None:
             server.pool.clear()
 
@@ -181,9 +173,9 @@ class Live:
         place, began = self._place(server), time.monotonic()
         exchange = connections.Exchange(deadlines.end, call.send_by, call.is_withdrawn)
         sockets.OPEN.use(server.pool)
-        release = self._register(exchange, cancel)
+        release = self._aborts.register(exchange, cancel)
         try:
-            with self._abort_without_head(exchange, deadlines):
+            with aborts.abort_without_head(exchange, deadlines.head):
                 response = http.send(server.pool, server.url, call, headers, exchange, self._connect_s)
         except errors.ClusterError as error:
             release()
@@ -222,37 +214,6 @@ class Live:
 
     def _place(self, server: credentials.ApiServer) -> outages.Place:
         return self._origin, server.url, str(server.pool.proxy or "")
-
-    @contextlib.contextmanager
-    def _abort_without_head(self, exchange: connections.Exchange, deadlines: _Deadlines) -> Iterator[None]:
-        """Aborts the exchange unless its answer begins in time."""
-        # urllib3's own limits do not suffice: a server may use up the time with single bytes.
-        if deadlines.head >= deadlines.end:
-            yield
-            return
-        clear = _timers.at(deadlines.head, lambda: exchange.abort("patience"))
-        try:
-            yield
-        finally:
-            clear()
-
-    def _register(self, exchange: connections.Exchange, cancel: cancellation.Cancellation) -> Callable[[], None]:
-        """Registers the exchange with everything that can abort it; returns the function that unregisters it."""
-        with self._lock:
-            self._exchanges.add(exchange)
-        clear = _timers.at(exchange.deadline, lambda: exchange.abort("timeout"))
-        registered = cancel.closing(lambda: exchange.abort("cancelled"))
-        registered.__enter__()
-        once = threading.Lock()  # the end of the chunks and `close` both release, from any thread
-
-        def release() -> None:
-            if once.acquire(blocking=False):
-                clear()
-                registered.__exit__(None, None, None)
-                with self._lock:
-                    self._exchanges.discard(exchange)
-
-        return release
 
     def _with_fresh_credentials(
         self,

@@ -86,9 +86,13 @@ def _read(answer: Mapping[str, Any], given: acting.Token, audience: str) -> acti
         raise errors.AuthError(f"{_UNUSABLE}there is none, or it is no bearer token")
     if not isinstance(kind, str) or kind.lower() != "bearer" or issued not in (_ACCESS_TOKEN, _JWT):
         raise errors.AuthError(f"{_UNUSABLE}it is not an access token")
+    # Attack: a provider that knows no audiences gives an opaque token back, which its caller has for this server.
+    if text == given.text:
+        raise errors.AuthError(f"{_UNUSABLE}it is the caller's own")
     told = jwts.peek(text)
-    # The token of another cluster must not go to this one. What an opaque token is for, only its issuer can say.
-    if told and audience not in claims.audiences(told):
+    # The token of another cluster must not go to this one. What an opaque token is for, only its issuer can say; one of
+    # three parts is a JWT, even if it cannot be read.
+    if text.count(".") == 2 and audience not in claims.audiences(told):
         raise errors.AuthError(f"{_UNUSABLE}its aud does not name {audience}")
     expires = _expiry(answer, told, given)
     if expires <= time.time():

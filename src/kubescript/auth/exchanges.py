@@ -22,9 +22,9 @@ Exchange = Callable[[acting.Token, str], acting.Token]
 
 _EARLY_S: Final = 30.0
 """Seconds before its end at which a token is exchanged anew, so that no request arrives with an expired one."""
-# Attack: a script asks a cluster again and again for which the provider gives no token.
-_REFUSED_S: Final = 5.0
-"""Seconds for which a refusal is kept."""
+# Attack: a script asks a cluster again and again for which the provider gives no token, or one that soon expires.
+_LEAST_S: Final = 5.0
+"""Seconds for which a refusal is kept, and at least a token, unless it expires before."""
 _MAX_BYTES: Final = 1 << 20
 """How many bytes of tokens are kept: 700 of 1,500 characters."""
 _ENTRY_BYTES: Final = 256
@@ -84,12 +84,14 @@ class Exchanges:
     def _keep(self, entry: _Entry, done: futures.Future[acting.Token]) -> None:
         """Says how long the result of an exchange is kept."""
         if done.exception() is not None:
-            entry.until = time.time() + _REFUSED_S
+            entry.until = time.time() + _LEAST_S
             return
         made = done.result()
         assert made.expires is not None
         entry.size += len(made.text)
-        entry.until = made.expires - _EARLY_S
+        left = made.expires - time.time()
+        kept_s = max(left - _EARLY_S, left / 2, _LEAST_S)
+        entry.until = min(time.time() + kept_s, made.expires)
 
     def _make_room(self) -> None:
         """Drops what is not valid any more, and the tokens that were used longest ago. Raises ClusterError when too

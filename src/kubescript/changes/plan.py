@@ -263,8 +263,7 @@ class Plan(msgspec.Struct, frozen=True):
     context: str
     """The cluster's name among the operator's contexts; empty if there is only one."""
     cluster: str
-    """Identifies the cluster: the uid of its namespace kube-system or, if that may not be read, the API server's
-    address and a digest of its CA."""
+    """Identifies the cluster, see `writer.Writer.identify`."""
     script: str
     """The SHA-256 of the script."""
     policy: str

@@ -3,9 +3,12 @@ another audience than this server; and in the form of Microsoft's documentation,
 
 from __future__ import annotations
 
+import base64
+import contextlib
 import http.server
 import json
 import threading
+import time
 import urllib.parse
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -16,9 +19,10 @@ import anyio
 import pytest
 
 from kubescript import config, errors
-from kubescript.auth import exchange
+from kubescript.auth import exchange, exchanges
 from kubescript.cluster import acting
 from kubescript_safety.controlplane import pki
+from kubescript_sandbox.host import cancellation
 from tests.kit import callers, clients, http_server, tls_relay
 from tests.kit.controlplane.server import ControlPlane
 from tests.kit.identity_provider import IdentityProvider
@@ -146,15 +150,16 @@ ENTRA_REFUSAL: Final = {
 }
 
 
-class Entra(http.server.BaseHTTPRequestHandler):
-    """Answers as recorded, the second time with a refusal."""
+class Answering(http.server.BaseHTTPRequestHandler):
+    """Answers each question as written down, and the last ones likewise; remembers what it was asked."""
 
     asked: ClassVar[list[tuple[str | None, dict[str, str]]]] = []
+    answers: ClassVar[list[tuple[int, dict[str, Any]]]] = []
 
     def do_POST(self) -> None:
         body = self.rfile.read(int(self.headers["Content-Length"])).decode()
         self.asked.append((self.headers["Authorization"], dict(urllib.parse.parse_qsl(body, strict_parsing=True))))
-        status, answer = (200, ENTRA_ANSWER) if len(self.asked) == 1 else (400, ENTRA_REFUSAL)
+        status, answer = self.answers[min(len(self.asked), len(self.answers)) - 1]
         data = json.dumps(answer).encode()
         self.send_response(status)
         self.send_header("Content-Length", str(len(data)))
@@ -165,21 +170,68 @@ class Entra(http.server.BaseHTTPRequestHandler):
         """Quiet."""
 
 
+@contextlib.contextmanager
+def asking(folder: Path, *answers: tuple[int, dict[str, Any]], **fields: str) -> Iterator[exchange.Endpoint]:
+    """An endpoint that gives these answers, with these settings."""
+    (folder / "secret").write_text(ENTRA_REQUEST["client_secret"] + "\n")
+    Answering.asked.clear()
+    Answering.answers[:] = answers
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Answering) as provider:
+        threading.Thread(target=provider.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
+        settings = config.Auth.model_validate({"exchange": {
+            "url": f"http://127.0.0.1:{provider.server_port}/organizations/oauth2/v2.0/token",
+            "client_id": ENTRA_REQUEST["client_id"], "client_secret_file": folder / "secret", **fields,
+        }})  # fmt: skip
+        with contextlib.closing(exchange.Endpoint(settings)) as endpoint:
+            yield endpoint
+        provider.shutdown()
+
+
 def test_on_behalf_of_asks_as_microsoft_documents_it(tmp_path: Path) -> None:
     """The request has the fields of the example and no other, and both of its answers are understood."""
-    (tmp_path / "secret").write_text(ENTRA_REQUEST["client_secret"] + "\n")
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Entra) as entra:
-        threading.Thread(target=entra.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
-        settings = config.Auth.model_validate({"exchange": {
-            "url": f"http://127.0.0.1:{entra.server_port}/organizations/oauth2/v2.0/token", "form": "on-behalf-of",
-            "client_id": ENTRA_REQUEST["client_id"], "client_secret_file": tmp_path / "secret",
-        }})  # fmt: skip
-        endpoint = exchange.Endpoint(settings)
-        given = acting.Token(ENTRA_REQUEST["assertion"])
-        audience = ENTRA_REQUEST["scope"].removesuffix("/.default")
+    given = acting.Token(ENTRA_REQUEST["assertion"])
+    audience = ENTRA_REQUEST["scope"].removesuffix("/.default")
+    with asking(tmp_path, (200, ENTRA_ANSWER), (400, ENTRA_REFUSAL), form="on-behalf-of") as endpoint:
         assert endpoint.exchange(given, audience).text == ENTRA_ANSWER["access_token"]
-        assert Entra.asked == [(None, ENTRA_REQUEST)]
+        assert Answering.asked == [(None, ENTRA_REQUEST)]
         with pytest.raises(errors.AuthError, match=r"\(interaction_required\)$"):
             endpoint.exchange(given, audience)
-        endpoint.close()
-        entra.shutdown()
+
+
+def jwt_of(header: object, claims: object, signature: str = "c2ln") -> str:
+    """A token of these parts."""
+    parts = (base64.urlsafe_b64encode(json.dumps(part).encode()).decode().rstrip("=") for part in (header, claims))
+    return f"{'.'.join(parts)}.{signature}"
+
+
+def test_a_token_that_is_not_for_the_cluster_is_not_taken_for_an_exchanged_one(tmp_path: Path) -> None:
+    """Neither the caller's own opaque one, given back, nor a JWT for another audience or one that cannot be read. The
+    next answer is good, and taken."""
+    own, other = "opaque-token-of-the-caller", {"aud": "prod-us"}
+    wrong = [
+        own,
+        jwt_of({"alg": "RS256"}, other),
+        jwt_of({"alg": "RS256", "kid": 5}, other),
+        jwt_of({"alg": "RS256", "b64": False}, other),
+        jwt_of({"alg": "RS256"}, other, signature="c"),
+        jwt_of({"alg": "RS256"}, {}),
+    ]
+    good = jwt_of({"alg": "RS256"}, {"aud": CLUSTER})
+    given = acting.Token(own, time.time() + 600, frozenset({AUDIENCE}))
+    with asking(tmp_path, *((200, {"access_token": text}) for text in (*wrong, good))) as endpoint:
+        for _ in wrong:
+            with pytest.raises(errors.AuthError, match=r"the caller's own$|its aud does not name prod-eu$"):
+                endpoint.exchange(given, CLUSTER)
+        assert endpoint.exchange(given, CLUSTER).text == good
+
+
+@pytest.mark.parametrize("lives_s", [300, 25])
+def test_many_requests_with_one_token_cost_one_exchange(lives_s: int, tmp_path: Path) -> None:
+    """Also with a token that soon expires; another audience costs one more."""
+    given = acting.Token("opaque", time.time() + lives_s, frozenset({AUDIENCE}))
+    with asking(tmp_path, (200, {"access_token": "exchanged"})) as endpoint:
+        kept = exchanges.Exchanges(endpoint.exchange)
+        for audience in ["prod-eu"] * 20 + ["prod-us"]:
+            asked = kept.get(given, audience, time.monotonic() + 60, cancellation.Cancellation())
+            assert asked == "exchanged"
+    assert [fields["audience"] for _, fields in Answering.asked] == ["prod-eu", "prod-us"]

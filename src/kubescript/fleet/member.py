@@ -30,6 +30,8 @@ UNREADABLE: Final = "its kubeconfig cannot be read"
 """What is said of a kubeconfig that is broken in an unforeseen way."""
 _MAX_BYTES: Final = 64 * 1024
 """The size of a found kubeconfig; one with certificates has 8 KiB."""
+_MAX_KEY: Final = 9_000
+"""Characters of a found client key; one of 8,192 bits, the most that API servers take, has 8,520."""
 _MAX_NAME: Final = 253
 _MAX_LABELS: Final = 64
 _MAX_LABEL: Final = 317
@@ -83,6 +85,9 @@ def check(name: str, labels: Mapping[str, str], content: bytes) -> Member:
         raise _refuse(name, "its server is not a plain address: https://HOST, with a port and a path if need be")
     if _TOKEN.fullmatch(credentials.get("token", "")) is None:
         raise _refuse(name, "its token has characters that no token has")
+    # Attack: a handshake with a key of 40,000 bits takes 27 s of a processor, and cannot be aborted.
+    if len(credentials.get("client-key-data", "")) > _MAX_KEY:
+        raise _refuse(name, f"its client key has more than {_MAX_KEY:,} characters")
     if not object_names.is_label(namespace):
         raise _refuse(name, "its context's namespace is not the name of one")
     # Attack: a cluster named gke_x without a user gets a Google token of this machine.

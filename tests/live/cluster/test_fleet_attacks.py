@@ -95,6 +95,7 @@ def test_only_a_plain_kubeconfig_makes_a_cluster(hub: Hub, tmp_path: Path, caplo
         "impersonates": ({"kubeconfig": of(cluster, token | {"as": CANARY})}, {}),
         "header": ({"kubeconfig": of(cluster, {"token": f"a\r\n{CANARY}: b"})}, {}),
         "large": ({"kubeconfig": of(cluster, {"token": CANARY * 10_000})}, {}),
+        "key": ({"kubeconfig": of(cluster, {"client-key-data": CANARY * 1_000})}, {}),
         "deep": ({"kubeconfig": "[" * 60_000}, {}),
         "alias": ({"kubeconfig": f"a: &a {CANARY}\nb: *a"}, {}),
         "tag": ({"kubeconfig": f"contexts: !!timestamp {CANARY}"}, {}),

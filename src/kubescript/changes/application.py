@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from kubescript import errors
 from kubescript.broker import operation, records
-from kubescript.changes import impact, plan, planner, progress, reassessment, sameness, work, writer
+from kubescript.changes import impact, plan, progress, reassessment, sameness, work, writer
 from kubescript.changes.store import record
 from kubescript_sandbox.host import cancellation
 
@@ -33,7 +33,6 @@ class Target:
     writer: writer.Writer
     policy: str
     """The digest of the current settings for writes."""
-    identity: planner.Identify
     assessor: impact.Assessor
 
 
@@ -155,4 +154,4 @@ def _check_time(approved: plan.Plan) -> None:
 def _check_cluster(target: Target, approved: plan.Plan, operation: operation.Operation) -> None:
     """Raises PlanError when the target is not the cluster for which the plan was made."""
     # Attack: a kubeconfig's context now points at another cluster.
-    sameness.check_cluster(target.identity(operation), approved)
+    sameness.check_cluster(target.writer.identify(operation), approved)

@@ -204,17 +204,18 @@ class Planning:
 
     def _terms(self, context: str) -> planner.Terms | None:
         found = self._find(context)
-        if found is None:
-            return None
-        assessor = impact.Assessor(self._run, context, lambda steps: review.review(steps, self._rules))
-        return _terms(*found, assessor)
+        return None if found is None else _terms(*found, self._assessor(context))
 
     def _target(self, context: str) -> application.Target | None:
-        found, terms = self._find(context), self._terms(context)
-        if found is None or terms is None:
+        # Attack: the cluster is replaced between two looks: one server is identified, and another one is sent to.
+        found = self._find(context)
+        if found is None:
             return None
-        _, access = found
-        return application.Target(access.writer, terms.policy, terms.identify, terms.assessor)
+        own, access = found
+        return application.Target(access.writer, write_settings.digest(own), self._assessor(context))
+
+    def _assessor(self, context: str) -> impact.Assessor:
+        return impact.Assessor(self._run, context, lambda steps: review.review(steps, self._rules))
 
 
 @contextlib.contextmanager

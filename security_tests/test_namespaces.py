@@ -14,6 +14,7 @@ from typing import Any, Final
 import anyio
 import msgspec
 import pytest
+import yaml
 
 from kubescript import config, errors, tenant, types
 from kubescript.auth import access_rules, user
@@ -530,6 +531,31 @@ def test_a_saved_cluster_is_limited_too_and_what_was_read_of_it_is_replayed(
     replayed = trails.run("audit", "replay", str(file)).stdout.splitlines()
     assert len(replayed) == 5 and all(line.endswith(" same") for line in replayed), replayed
     assert [each["rule"] for each in trails.records(file, "call") if each["decision"] == "deny"] == ["policy.namespace"]
+
+
+def test_no_default_and_no_refusal_names_a_namespace_that_may_not_be_seen(
+    world: World, tmp_path: Path, attacks: Callable[[int], None]
+) -> None:
+    """The operator's kubeconfig has a default namespace, and a saved cluster may have been saved in part."""
+    attacks(2)
+    assert world.plane is not None
+    kubeconfig = yaml.safe_load(Path(world.plane.kubeconfig).read_text())
+    kubeconfig["contexts"][0]["context"]["namespace"] = HIDDEN
+    file = tmp_path / "config"
+    file.write_text(yaml.safe_dump(kubeconfig))
+    saved = tmp_path / "saved" / "namespaces" / HIDDEN / "core" / "pods.yaml"
+    saved.parent.mkdir(parents=True)
+    saved.write_text("{apiVersion: v1, kind: PodList, items: []}")
+    contexts = {"live": {"kubeconfig": file, "context": "test"}, "saved": {"snapshot": tmp_path / "saved"}}
+    given = settings(world.plane, tmp_path, contexts=contexts)
+    with fork_servers.open_application(given) as opened:
+        own = opened.tenant(ALICE, access_rules.narrow(given, ALICE), opened.operator)
+        with contextlib.closing(own):
+            limited = World(own, opened.operator, None)
+            assert HIDDEN in limited.run("namespace", limited=False)
+            assert limited.run("namespace") == "default"
+            refused = limited.run(f"k8s.context('saved').coreV1().list_namespaced_pod({OWN[0]!r})")
+            assert "were not captured" in refused and WORD not in refused
 
 
 LINES: Final = (

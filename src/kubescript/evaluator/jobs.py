@@ -14,6 +14,7 @@ from kubescript import config, errors, types
 from kubescript.broker import broker, operation
 from kubescript.changes import draft
 from kubescript.evaluator import answers, hosts, runbook_calls, script_request
+from kubescript.kube import namespace_patterns
 from kubescript.output import styles
 from kubescript.runbooks import folder
 from kubescript.wire import exchanges
@@ -28,6 +29,8 @@ log = logging.getLogger(__name__)
 _NOBODY: Final = types.Caller()
 _ASIDE_MS: Final = 10_000
 """Milliseconds that one of our scripts about a plan may take."""
+_DEFAULT: Final = "default"
+"""The default namespace of Kubernetes itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +73,11 @@ class Jobs:
     def locate(self) -> exchanges.Parameters:
         """Returns where a script runs."""
         names, namespace = self.handler.names, self.handler.namespace
-        return exchanges.Parameters(namespace, names[0], names, self.settings.namespaces or ())
+        patterns = self.settings.namespaces or ()
+        # Attack: the default of a kubeconfig or of a saved cluster names a namespace that the caller may not see.
+        if patterns and not namespace_patterns.is_permitted(namespace, patterns):
+            namespace = _DEFAULT
+        return exchanges.Parameters(namespace, names[0], names, patterns)
 
     def _describe(
         self,

@@ -9,11 +9,13 @@ else Debian's packages, unpacked into the tests' cache: nothing is installed, an
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import os
 import re
 import secrets
 import shutil
+import signal
 import subprocess
 import tempfile
 import time
@@ -73,6 +75,21 @@ class Postgres(startable.Startable):
         """Kills it as a crash would."""
         self._child.kill()
 
+    @contextlib.contextmanager
+    def hanging(self) -> Iterator[None]:
+        """Inside the block it accepts connections and does not answer, as on a machine that is paused."""
+        server = self._child.pid
+        assert server is not None
+        os.kill(server, signal.SIGSTOP)  # first: it starts no other process from now on
+        ids = [server, *_list_children(server)]
+        try:
+            for each in ids[1:]:
+                os.kill(each, signal.SIGSTOP)
+            yield
+        finally:
+            for each in ids:
+                os.kill(each, signal.SIGCONT)
+
     def close(self) -> None:
         """Ends it for good and removes its data."""
         if hasattr(self, "_child"):
@@ -123,6 +140,10 @@ class Postgres(startable.Startable):
         subprocess.run(
             _as_daemon([*command, *options], libraries), cwd=self.folder, check=True, stdout=subprocess.DEVNULL
         )
+
+
+def _list_children(process: int) -> list[int]:
+    return [int(each) for each in Path(f"/proc/{process}/task/{process}/children").read_text().split()]
 
 
 def _as_daemon(command: list[str], libraries: Path | None) -> list[str]:

@@ -12,7 +12,7 @@ import sqlite3
 import stat
 import time
 import urllib.parse
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Final
 
@@ -33,31 +33,40 @@ _SCHEMA_LOCK: Final = 0x6B756265
 """A lock id that no other program uses."""
 _MAX_WHY: Final = 200
 _PATIENCE_S: Final = 10
-"""How many seconds a statement to PostgreSQL may take."""
+"""How many seconds a transaction of PostgreSQL may take."""
 
 
 class Database:
     """Connections to one database. Safe for use from many threads."""
 
-    def __init__(self, engine: sqlalchemy.Engine, where: str, remedy: str, secrets: tuple[str, ...] = ()) -> None:
+    def __init__(
+        self,
+        engine: sqlalchemy.Engine,
+        where: str,
+        remedy: str,
+        secrets: tuple[str, ...] = (),
+        begin: Callable[[], None] = lambda: None,
+    ) -> None:
+        """`begin` is called before each transaction."""
         self.where = where
         """A description without credentials: a file, or the host and the database."""
         self._engine = engine
         self._remedy = remedy
         self._secrets = secrets
+        self._begin = begin
         self._is_sqlite = engine.dialect.name == "sqlite"
 
     @contextlib.contextmanager
     def reading(self) -> Iterator[sqlalchemy.Connection]:
         """Yields a connection for one SELECT. Raises PlanError."""
-        with self._explain_errors(), self._engine.connect() as connection:
+        with self._transaction(), self._engine.connect() as connection:
             yield connection
 
     @contextlib.contextmanager
     def writing(self) -> Iterator[sqlalchemy.Connection]:
         """Yields a connection in a transaction, which is on disk if this ends without an error. Raises PlanError; in
         this case nothing was written, unless the connection broke during the commit."""
-        with self._explain_errors(), self._engine.begin() as connection:
+        with self._transaction(), self._engine.begin() as connection:
             # In a transaction that has already read, SQLite does not wait for a lock.
             if self._is_sqlite:
                 connection.exec_driver_sql("BEGIN IMMEDIATE")
@@ -80,9 +89,10 @@ class Database:
         self._engine.dispose()
 
     @contextlib.contextmanager
-    def _explain_errors(self) -> Iterator[None]:
-        """Turns an error of the database into a PlanError."""
+    def _transaction(self) -> Iterator[None]:
+        """Begins the time that a transaction may take, and turns an error of the database into a PlanError."""
         try:
+            self._begin()
             yield
         except exc.SQLAlchemyError as error:
             raise unavailable(self.where, self._why(error), self._remedy) from None
@@ -121,7 +131,7 @@ def unavailable(where: str, why: str, remedy: str) -> errors.PlanError:
 
 
 def open_database(url: str, patience_s: int = _PATIENCE_S) -> Database:
-    """Opens a database, or creates it: a file's path, a PostgreSQL URL, or "" for the default file. A statement to
+    """Opens a database, or creates it: a file's path, a PostgreSQL URL, or "" for the default file. A transaction of
     PostgreSQL may take `patience_s` seconds. Raises PlanError."""
     file = find_file(url)
     database = _postgres(url, patience_s) if file is None else _sqlite(file)
@@ -225,6 +235,8 @@ def _postgres(text: str, patience_s: int) -> Database:
         raise _unreadable_url()
     where = f"{url.host or 'local PostgreSQL'}/{url.database or ''}"
     try:
+        from kubescript.database import patient
+
         engine = sqlalchemy.create_engine(
             url.set(drivername="postgresql+psycopg"),
             connect_args={
@@ -234,12 +246,14 @@ def _postgres(text: str, patience_s: int) -> Database:
             },
             isolation_level="READ COMMITTED",
             pool_pre_ping=True,  # the database may have been down since the last call
+            pool_timeout=patience_s,
         )
     except ImportError:
         raise unavailable(where, "psycopg is not installed", installation.suggest_extra("postgres")) from None
+    sqlalchemy.event.listen(engine, "do_connect", lambda _dialect, _record, _, options: patient.connect(**options))
     sqlalchemy.event.listen(engine, "connect", lambda connection, _record: _set_session(connection, patience_s))
     remedy = "check whether it runs and is reached from here, and whether the URL's user may use it"
-    return Database(engine, where, remedy, _secrets(url))
+    return Database(engine, where, remedy, _secrets(url), lambda: patient.set_deadline(patience_s))
 
 
 def _unreadable_url() -> errors.PlanError:

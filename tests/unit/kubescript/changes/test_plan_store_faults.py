@@ -263,6 +263,25 @@ def test_a_dead_postgresql_is_told_and_its_plans_are_there_when_it_is_back(postg
     plans.close()
 
 
+def test_a_postgresql_that_hangs_is_given_up(postgresql: postgres.Postgres) -> None:
+    """Neither a connection that is open nor a new one waits for an answer that does not come, as from a machine that is
+    paused; it serves the next call when it is back."""
+    opened = database.open_database(postgresql.database(), patience_s=1)
+
+    def ask() -> int:
+        with opened.writing() as connection:
+            return int(connection.exec_driver_sql("SELECT 1").scalar_one())
+
+    assert ask() == 1
+    with postgresql.hanging():
+        assert "timeout" in fault(ask).remedy
+    assert ask() == 1
+    with opened.reading() as connection, postgresql.hanging(), pytest.raises(sqlalchemy.exc.OperationalError):
+        connection.exec_driver_sql("SELECT 1")
+    assert ask() == 1
+    opened.close()
+
+
 def test_a_connection_that_breaks_in_a_call_fails_that_call_alone(postgresql: postgres.Postgres) -> None:
     plans = store.Store(postgresql.database(), clock=Clock())
     new = made()

@@ -33,7 +33,7 @@ _SCHEMA_LOCK: Final = 0x6B756265
 """A lock id that no other program uses."""
 _MAX_WHY: Final = 200
 _PATIENCE_S: Final = 10
-"""How many seconds a transaction of PostgreSQL may take."""
+"""How many seconds a statement of PostgreSQL may take, and a transaction."""
 
 
 class Database:
@@ -45,9 +45,10 @@ class Database:
         where: str,
         remedy: str,
         secrets: tuple[str, ...] = (),
-        begin: Callable[[], None] = lambda: None,
+        begin: Callable[[float | None], None] = lambda _: None,
     ) -> None:
-        """`begin` is called before each transaction."""
+        """`begin` is called before each transaction, with the seconds that it may take if these are not the usual
+        ones."""
         self.where = where
         """A description without credentials: a file, or the host and the database."""
         self._engine = engine
@@ -63,10 +64,11 @@ class Database:
             yield connection
 
     @contextlib.contextmanager
-    def writing(self) -> Iterator[sqlalchemy.Connection]:
-        """Yields a connection in a transaction, which is on disk if this ends without an error. Raises PlanError; in
-        this case nothing was written, unless the connection broke during the commit."""
-        with self._transaction(), self._engine.begin() as connection:
+    def writing(self, patience_s: float | None = None) -> Iterator[sqlalchemy.Connection]:
+        """Yields a connection in a transaction, which is on disk if this ends without an error. One of PostgreSQL may
+        take `patience_s` seconds, if these are not the usual ones. Raises PlanError; in this case nothing was written,
+        unless the connection broke during the commit."""
+        with self._transaction(patience_s), self._engine.begin() as connection:
             # In a transaction that has already read, SQLite does not wait for a lock.
             if self._is_sqlite:
                 connection.exec_driver_sql("BEGIN IMMEDIATE")
@@ -89,10 +91,10 @@ class Database:
         self._engine.dispose()
 
     @contextlib.contextmanager
-    def _transaction(self) -> Iterator[None]:
+    def _transaction(self, patience_s: float | None = None) -> Iterator[None]:
         """Begins the time that a transaction may take, and turns an error of the database into a PlanError."""
         try:
-            self._begin()
+            self._begin(patience_s)
             yield
         except exc.SQLAlchemyError as error:
             raise unavailable(self.where, self._why(error), self._remedy) from None
@@ -131,8 +133,8 @@ def unavailable(where: str, why: str, remedy: str) -> errors.PlanError:
 
 
 def open_database(url: str, patience_s: int = _PATIENCE_S) -> Database:
-    """Opens a database, or creates it: a file's path, a PostgreSQL URL, or "" for the default file. A transaction of
-    PostgreSQL may take `patience_s` seconds. Raises PlanError."""
+    """Opens a database, or creates it: a file's path, a PostgreSQL URL, or "" for the default file. A statement of
+    PostgreSQL may take `patience_s` seconds, and a transaction. Raises PlanError."""
     file = find_file(url)
     database = _postgres(url, patience_s) if file is None else _sqlite(file)
     try:
@@ -253,7 +255,7 @@ def _postgres(text: str, patience_s: int) -> Database:
     sqlalchemy.event.listen(engine, "do_connect", lambda _dialect, _record, _, options: patient.connect(**options))
     sqlalchemy.event.listen(engine, "connect", lambda connection, _record: _set_session(connection, patience_s))
     remedy = "check whether it runs and is reached from here, and whether the URL's user may use it"
-    return Database(engine, where, remedy, _secrets(url), lambda: patient.set_deadline(patience_s))
+    return Database(engine, where, remedy, _secrets(url), lambda given: patient.set_deadline(given or patience_s))
 
 
 def _unreadable_url() -> errors.PlanError:

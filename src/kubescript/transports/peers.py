@@ -193,7 +193,7 @@ class Peers:
             with anyio.fail_after(patience_s):
                 found = await self._open()
                 answer = await anyio.to_thread.run_sync(
-                    _transact, found, work, abandon_on_cancel=True, limiter=self._threads
+                    _transact, found, work, patience_s, abandon_on_cancel=True, limiter=self._threads
                 )
         except TimeoutError:
             error = errors.PlanError("the database of the replicas takes too long", code="plan.store")
@@ -229,8 +229,8 @@ class Peers:
             return self._database
 
 
-def _transact(found: database.Database, work: Callable[[database.Connection], _Result]) -> _Result:
-    with found.writing() as connection:
+def _transact(found: database.Database, work: Callable[[database.Connection], _Result], patience_s: float) -> _Result:
+    with found.writing(patience_s) as connection:
         return work(connection)
 
 

@@ -18,7 +18,8 @@ from kubescript.kube import selectors
 
 __all__ = ["Directory", "Entry"]
 
-_MAX_SELECTOR: Final = 4096
+# Attack: a script's selector has 1,400 requirements, which the host checks against each of 1,000 clusters for 0.2 s.
+_MAX_SELECTOR: Final = 512
 """Characters of a script's selector."""
 _SHOWN: Final = 40
 

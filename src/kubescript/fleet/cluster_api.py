@@ -43,8 +43,6 @@ class ClusterApi(following.Followed):
         """See `following.Followed`."""
         secrets = self._secrets.objects()
         for key, cluster in self._clusters.objects().items():
-            if cluster.status.phase != "Provisioned":
-                continue
             name = self._name(key)
             secret = secrets.get(hub.Key(key.namespace, key.name + _SUFFIX))
             if secret is None:
@@ -59,8 +57,10 @@ class ClusterApi(following.Followed):
         return key.name if self._clusters.kind.namespace else f"{key.namespace}.{key.name}"
 
 
-def _read_cluster(content: bytes) -> _Cluster:
-    return msgspec.json.decode(content, type=_Cluster)
+def _read_cluster(content: bytes) -> _Cluster | None:
+    """Returns a provisioned Cluster; others have no place among those that are kept."""
+    cluster = msgspec.json.decode(content, type=_Cluster)
+    return cluster if cluster.status.phase == "Provisioned" else None
 
 
 def _read_secret(content: bytes) -> objects.Secret | None:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
@@ -26,7 +26,7 @@ _UNUSED: Final = frozenset({"extensions", "disable-compression"})
 
 class _Provider(msgspec.Struct, frozen=True):
     name: str
-    cluster: dict[str, Any] = {}
+    cluster: dict[str, msgspec.Raw] = {}
 
 
 class _Status(msgspec.Struct, frozen=True):
@@ -35,17 +35,18 @@ class _Status(msgspec.Struct, frozen=True):
     """The older name of the field."""
 
 
-class _Profile(msgspec.Struct, frozen=True):
+class _Written(msgspec.Struct, frozen=True):
     metadata: objects.Metadata
     status: _Status = _Status()
 
-    @property
-    def cluster(self) -> dict[str, Any] | None:
-        """The cluster's section of a kubeconfig; None if its credentials are no token in a Secret."""
-        for provider in (*self.status.access, *self.status.credentials):
-            if provider.name == _PROVIDER:
-                return {key: value for key, value in provider.cluster.items() if key not in _UNUSED}
-        return None
+
+@dataclass(frozen=True, slots=True)
+class _Profile:
+    """What is kept of a ClusterProfile."""
+
+    labels: Mapping[str, str]
+    cluster: msgspec.Raw | None
+    """The cluster's section of a kubeconfig; None if its credentials are no token in a Secret."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,25 +73,42 @@ class ClusterProfiles(following.Followed):
 
     def find(self) -> Iterator[following.Candidate | following.Problem]:
         """See `following.Followed`."""
-        secrets: dict[str, _Credentials] = {}
-        for _, found in sorted(self._secrets.objects().items()):
-            secrets.setdefault(found.profile, found)  # of several Secrets, the first by name
+        secrets: dict[str, list[_Credentials]] = {}
+        for found in self._secrets.objects().values():
+            secrets.setdefault(found.profile, []).append(found)
         for key, profile in self._profiles.objects().items():
-            credentials = secrets.get(key.name)
-            cluster = profile.cluster
-            if credentials is None:
-                yield following.Problem(key.name, f"no Secret beside it has the label {_LABEL}={key.name}")
-            elif not credentials.is_token:
-                yield following.Candidate(key.name, profile.metadata.labels, credentials.value)
-            elif cluster is None:
-                yield following.Problem(key.name, f"its status has no access provider {_PROVIDER}")
-            else:
-                content = objects.kubeconfig(cluster, credentials.value)
-                yield following.Candidate(key.name, profile.metadata.labels, content)
+            yield _find(key.name, profile, secrets.get(key.name, []))
+
+
+def _find(name: str, profile: _Profile, secrets: list[_Credentials]) -> following.Candidate | following.Problem:
+    """Returns what one profile and its Secrets make of a cluster."""
+    if not secrets:
+        return following.Problem(name, f"no Secret beside it has the label {_LABEL}={name}")
+    # Attack: a new Secret sends all calls for a profile, with the labels that others gave it, to a server of its own.
+    if len(secrets) > 1:
+        return following.Problem(name, f"several Secrets have the label {_LABEL}={name}: keep one")
+    (credentials,) = secrets
+    if not credentials.is_token:
+        return following.Candidate(name, profile.labels, credentials.value)
+    if profile.cluster is None:
+        return following.Problem(name, f"its status has no access provider {_PROVIDER}")
+    return following.Candidate(name, profile.labels, objects.kubeconfig(profile.cluster, credentials.value))
 
 
 def _read_profile(content: bytes) -> _Profile:
-    return msgspec.json.decode(content, type=_Profile)
+    profile = msgspec.json.decode(content, type=_Written)
+    return _Profile(profile.metadata.labels, _section(profile.status))
+
+
+def _section(status: _Status) -> msgspec.Raw | None:
+    """Returns the section of the provider, as it is written. Raises ValueError if it is too large."""
+    for provider in (*status.access, *status.credentials):
+        if provider.name == _PROVIDER:
+            section = msgspec.json.encode({k: v for k, v in provider.cluster.items() if k not in _UNUSED})
+            if len(section) > objects.MAX_BYTES:
+                raise ValueError(f"the cluster of its access provider is larger than {objects.MAX_BYTES >> 10} KiB")
+            return msgspec.Raw(section)
+    return None
 
 
 def _read_secret(content: bytes) -> _Credentials:

@@ -17,7 +17,7 @@ import msgspec
 
 from kubescript import errors, types
 from kubescript.cluster import base
-from kubescript.fleet import list_watch, objects
+from kubescript.fleet import list_watch, nesting, objects
 from kubescript.request import request
 from kubescript_sandbox.host import cancellation
 
@@ -200,11 +200,16 @@ class Watch(Generic[_T]):
         metadata = list_watch.decode(content, objects.Object).metadata
         key = Key(metadata.namespace, metadata.name)
         try:
-            made = self._read(content)
+            # Attack: a Secret has 110,000 labels, which take 11 MiB.
+            if len(metadata.labels) > objects.MAX_LABELS:
+                raise ValueError(f"it has more than {objects.MAX_LABELS} labels")
+            made = nesting.read(content, self._read)
         except msgspec.MsgspecError:
             problem = "it has not the fields of its kind"
         except ValueError as error:
             problem = str(error)
+        except Exception:  # of any kind: no object stops the others; the text may be the object's
+            problem = "it cannot be read"
         else:
             if made is None:
                 return

@@ -8,6 +8,7 @@ from typing import Final, TypeVar
 import msgspec
 
 from kubescript import errors
+from kubescript.fleet import nesting
 
 __all__ = ["Event", "Group", "Page", "Status", "decode", "split_lines"]
 
@@ -67,6 +68,6 @@ def split_lines(chunks: Iterator[bytes]) -> Iterator[bytes]:
 def decode(content: bytes, kind: type[_T]) -> _T:
     """Returns the JSON as a value of this type. Raises ClusterError, which quotes nothing of it."""
     try:
-        return msgspec.json.decode(content, type=kind)
-    except (msgspec.MsgspecError, RecursionError):
+        return nesting.read(content, msgspec.json.Decoder(kind).decode)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         raise errors.ClusterError("the hub's answer is not an API server's", code="cluster.broken") from None

@@ -19,6 +19,7 @@ import msgspec
 
 from kubescript import errors
 from kubescript.cluster import kubeconfig
+from kubescript.fleet import objects
 from kubescript.kube import object_names
 from kubescript.output import sanitizing
 
@@ -33,7 +34,6 @@ _MAX_BYTES: Final = 64 * 1024
 _MAX_KEY: Final = 9_000
 """Characters of a found client key; one of 8,192 bits, the most that API servers take, has 8,520."""
 _MAX_NAME: Final = 253
-_MAX_LABELS: Final = 64
 _MAX_LABEL: Final = 317
 """Characters of a label's key: a prefix of 253, a slash, and a name of 63."""
 _CLUSTER_FIELDS: Final = ("server", "certificate-authority-data", "tls-server-name")
@@ -159,12 +159,12 @@ def _encode(name: str, labels: Mapping[str, str], data: Mapping[str, Any]) -> Me
 
 def _check_labels(name: str, labels: Mapping[str, str]) -> Mapping[str, str]:
     """Returns a copy of the labels that cannot be changed. Raises ClusterError."""
-    fits = len(labels) <= _MAX_LABELS and all(
+    fits = len(labels) <= objects.MAX_LABELS and all(
         isinstance(key, str) and isinstance(value, str) and len(key) <= _MAX_LABEL and len(value) <= _MAX_NAME
         for key, value in labels.items()
     )
     if not fits:
-        raise _refuse(name, f"its labels are not at most {_MAX_LABELS} short strings")
+        raise _refuse(name, f"its labels are not at most {objects.MAX_LABELS} short strings")
     return MappingProxyType(dict(labels))
 
 

@@ -6,14 +6,16 @@ import base64
 import binascii
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
-__all__ = ["Metadata", "Object", "Secret", "kubeconfig", "read_secret"]
+__all__ = ["MAX_BYTES", "MAX_LABELS", "Metadata", "Object", "Secret", "kubeconfig", "read_secret"]
 
-_MAX_BYTES: Final = 64 * 1024
-"""The size of a Secret's value; a kubeconfig with certificates has 8 KiB."""
+MAX_BYTES: Final = 64 * 1024
+"""The size of a Secret's value, and of all else that is kept of an object; a kubeconfig with certificates has 8 KiB."""
+MAX_LABELS: Final = 64
+"""The number of an object's labels."""
 
 
 class Metadata(msgspec.Struct, frozen=True):
@@ -57,8 +59,8 @@ def read_secret(content: bytes, keys: tuple[str, ...], *, or_only: bool = False)
     if key is None:
         raise ValueError(f"the Secret has no key {' or '.join(keys)}")
     found = secret.data[key]
-    if len(found) > _MAX_BYTES * 4 // 3 + 4:
-        raise ValueError(f"the Secret's value is larger than {_MAX_BYTES >> 10} KiB")
+    if len(found) > MAX_BYTES * 4 // 3 + 4:
+        raise ValueError(f"the Secret's value is larger than {MAX_BYTES >> 10} KiB")
     try:
         value = base64.b64decode(found, validate=True)
     except binascii.Error:
@@ -66,7 +68,7 @@ def read_secret(content: bytes, keys: tuple[str, ...], *, or_only: bool = False)
     return Secret(secret.metadata.labels, key, value)
 
 
-def kubeconfig(cluster: Mapping[str, Any], token: bytes) -> bytes:
+def kubeconfig(cluster: Mapping[str, str] | msgspec.Raw, token: bytes) -> bytes:
     """Returns a kubeconfig of one cluster and the user of a token."""
     name = "found"
     written = {

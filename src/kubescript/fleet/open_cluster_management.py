@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Final
 
 import msgspec
@@ -35,15 +36,20 @@ class _Status(msgspec.Struct, frozen=True):
     conditions: list[_Condition] = []
 
 
-class _Cluster(msgspec.Struct, frozen=True):
+class _Written(msgspec.Struct, frozen=True):
     metadata: objects.Metadata
     spec: _Spec = _Spec()
     status: _Status = _Status()
 
-    @property
-    def is_available(self) -> bool:
-        """Whether the hub has accepted the cluster, and its agent reports it available."""
-        return self.spec.is_accepted and _Condition(_AVAILABLE, "True") in self.status.conditions
+
+@dataclass(frozen=True, slots=True)
+class _Cluster:
+    """What is kept of a ManagedCluster."""
+
+    labels: Mapping[str, str]
+    is_available: bool
+    """Whether the hub has accepted the cluster, and its agent reports it available."""
+    config: _ClientConfig | None
 
 
 class OpenClusterManagement(following.Followed):
@@ -70,11 +76,11 @@ class OpenClusterManagement(following.Followed):
             if secret is None:
                 why = f"there is no usable Secret {key.name}/{self._account}, which a ManagedServiceAccount makes"
                 yield following.Problem(key.name, why)
-            elif not cluster.spec.configs:
+            elif cluster.config is None:
                 yield following.Problem(key.name, "the ManagedCluster has no address in managedClusterClientConfigs")
             else:
-                content = objects.kubeconfig(_cluster_of(cluster.spec.configs[0]), secret.value)
-                yield following.Candidate(key.name, cluster.metadata.labels, content)
+                content = objects.kubeconfig(_cluster_of(cluster.config), secret.value)
+                yield following.Candidate(key.name, cluster.labels, content)
 
 
 def _cluster_of(config: _ClientConfig) -> dict[str, str]:
@@ -83,7 +89,12 @@ def _cluster_of(config: _ClientConfig) -> dict[str, str]:
 
 
 def _read_cluster(content: bytes) -> _Cluster:
-    return msgspec.json.decode(content, type=_Cluster)
+    cluster = msgspec.json.decode(content, type=_Written)
+    config = next(iter(cluster.spec.configs), None)
+    if config is not None and len(config.url) + len(config.ca) > objects.MAX_BYTES:
+        raise ValueError(f"its address and caBundle are larger than {objects.MAX_BYTES >> 10} KiB")
+    is_available = cluster.spec.is_accepted and _Condition(_AVAILABLE, "True") in cluster.status.conditions
+    return _Cluster(cluster.metadata.labels, is_available, config)
 
 
 def _read_token(content: bytes) -> objects.Secret:

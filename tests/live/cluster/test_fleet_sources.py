@@ -169,6 +169,12 @@ def test_a_cluster_profile_is_a_cluster(hub: Hub, tmp_path: Path) -> None:
         patience.until(lambda: found.members() == {name: {"env": name} for name in "abc"})
         for name in "abc":
             assert f"system:serviceaccount:{hub.namespace}:{name}" in found.ask(name)
+        second = hub.secret("a-second", {"Config": hub.member("stranger")}, {"x-k8s.io/cluster-profile": "c"})
+        hub.put(second)
+        patience.until(lambda: list(found.members()) == ["a", "b"])  # nothing says which of two is meant
+        hub.remove(second)
+        patience.until(lambda: list(found.members()) == ["a", "b", "c"])
+        assert f"system:serviceaccount:{hub.namespace}:c" in found.ask("c")
 
 
 def test_doctor_says_which_right_is_missing(hub: Hub, tmp_path: Path) -> None:

@@ -113,6 +113,20 @@ def test_no_answer_ends_the_following(tmp_path: Path) -> None:
         patience.until(lambda: all(list(found.members()) == ["b"] for found in fleets))
 
 
+def test_no_objects_content_stops_the_others(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """Fields as deep as an API server takes them are not read; too many labels leave out that object alone."""
+    deep = b"[" * 9000 + b"]" * 9000
+    good, labels = secret("good"), {f"label-{number}": "" for number in range(100)}
+    planted = json.dumps(secret("deep") | {"x": "DEEP"}).encode().replace(b'"DEEP"', deep)
+    many = {"metadata": {"name": "many", "labels": labels}, "data": {"value": "e30="}}
+    body = b'{"metadata":{"resourceVersion":"5"},"items":[%b,%b,%b]}'
+    listed = whole(body % (planted, json.dumps(good).encode(), json.dumps(many).encode()))
+    changed = chunk(b'{"type":"MODIFIED","object":' + planted + b"}\n") + event("ADDED", secret("later"))
+    with following(tmp_path / "hub", listed, then(CHUNKED + changed, stay)) as (_, found):
+        patience.until(lambda: list(found.members()) == ["deep", "good", "later"])
+    assert "many is left out: it has more than 64 labels" in caplog.text
+
+
 def test_no_more_objects_are_kept_than_clusters(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     """No further page is read, and an object that comes later is left out until there is room."""
     came, went = event("ADDED", secret("d")), event("DELETED", secret("a"))

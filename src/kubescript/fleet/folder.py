@@ -104,15 +104,16 @@ def _name(read: Mapping[Path, list[member.Member]]) -> dict[str, member.Member]:
     """Returns the members by name: the context's, with its file's before it where several files have it."""
     # Were the first file's context to keep the name, a new file could take it over, with all that the name permits.
     counts = collections.Counter(each.name for members in read.values() for each in members)
-    named: dict[str, member.Member] = {}
+    named: dict[str, list[member.Member]] = {}
     for path, members in read.items():
         for each in members:
             name = each.name if counts[each.name] == 1 else f"{path.stem}-{each.name}"
-            if name in named or (name != each.name and name in counts):
-                log.warning(
-                    "two contexts would be named %s, and one is left out", sanitizing.printable(name),
-                    extra={"event": "fleet.ambiguous"},
-                )  # fmt: skip
-                continue
-            named[name] = each if name == each.name else member.rename(each, name)
-    return named
+            named.setdefault(name, []).append(each)
+    # Nor does a new file take over FILE-CONTEXT by a context of that name.
+    for name in [name for name, members in named.items() if len(members) > 1]:
+        del named[name]
+        log.warning(
+            "several contexts would be named %s, and all are left out", sanitizing.printable(name),
+            extra={"event": "fleet.ambiguous"},
+        )  # fmt: skip
+    return {name: each if name == each.name else member.rename(each, name) for name, (each,) in named.items()}

@@ -129,6 +129,10 @@ def test_a_folder_is_followed(watched: fleet.Fleet, tmp_path: Path) -> None:
     write(tmp_path / "a.yaml", kubeconfig(name="default"))
     both = wait_for(watched, {"a-default", "b-default"})
     assert json.loads(both["a-default"].kubeconfig)["current-context"] == "a-default"
+    write(tmp_path / "c.yaml", kubeconfig(name="b-default"))
+    wait_for(watched, {"a-default"})
+    write(tmp_path / "c.yaml", {})
+    wait_for(watched, {"a-default", "b-default"})
     write(tmp_path / "b.yaml", {"contexts": "none"})
     wait_for(watched, {"default"})
     (tmp_path / "a.yaml").unlink()

@@ -14,7 +14,7 @@ _BRACKET: Final = re.compile(
     rb"""(?:[^][{}"]++|"(?:[^"\\]++|\\.)*+"?|\[[^][{}"]*+]|{[^][{}"]*+})*+([][{}]|\Z)""", re.DOTALL
 )
 """The next bracket, behind strings and behind lists and objects of plain values. It fits anywhere and never goes back,
-so the time is linear in broken JSON too: at most 0.1 s a MiB."""
+so the time is linear in broken JSON too: at most 0.2 s a MiB."""
 _STEPS: Final = {b"[": 1, b"{": 1, b"]": -1, b"}": -1, b"": 0}
 _T = TypeVar("_T")
 

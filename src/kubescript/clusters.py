@@ -11,7 +11,7 @@ from kubescript import config, contexts, errors, redaction
 from kubescript.broker import broker, rate
 from kubescript.changes import writer
 from kubescript.changes.rules import write_settings
-from kubescript.cluster import acting
+from kubescript.cluster import acting, kubeconfig
 from kubescript.cluster import base as cluster_base
 from kubescript.fleet import directory
 from kubescript.policy import kind_resolver, permissions
@@ -151,14 +151,7 @@ def _kubeconfig(url: str, ca: str, *, insecure: bool) -> bytes:
     cluster: dict[str, object] = {"server": url, "insecure-skip-tls-verify": insecure}
     if ca:
         cluster["certificate-authority"] = ca
-    written = {
-        "apiVersion": "v1",
-        "kind": "Config",
-        "clusters": [{"name": "named", "cluster": cluster}],
-        "contexts": [{"name": url, "context": {"cluster": "named", "user": ""}}],
-        "current-context": url,
-    }
-    return json.dumps(written).encode()
+    return json.dumps(kubeconfig.make(url, cluster)).encode()
 
 
 def one(settings: config.Settings, content: bytes | None = None) -> cluster_base.Cluster:

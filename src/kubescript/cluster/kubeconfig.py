@@ -17,7 +17,7 @@ from typing import Any, Final, NamedTuple
 
 from kubescript import errors, installation
 
-__all__ = ["MAX_BYTES", "Context", "choose", "contexts", "entries", "parse", "section", "source"]
+__all__ = ["MAX_BYTES", "Context", "choose", "contexts", "entries", "make", "parse", "section", "source"]
 
 _GKE_PLUGIN: Final = "gke-gcloud-auth-plugin"
 """The program that gcloud writes into kubeconfigs."""
@@ -164,6 +164,22 @@ def parse(content: bytes, what: str, *, is_found: bool = False) -> dict[str, Any
     if not isinstance(data, dict):
         raise _config_error(f"{what} is empty or not a mapping", "check it with `kubectl config view`")
     return data
+
+
+def make(
+    name: str, cluster: object, user: object = None, *, cluster_name: str = "cluster", namespace: str = "default"
+) -> dict[str, Any]:
+    """Returns a kubeconfig with one context, the current one, of these sections; None: without a user."""
+    users = [] if user is None else [{"name": "user", "user": user}]
+    context = {"cluster": cluster_name, "user": "" if user is None else "user", "namespace": namespace}
+    return {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "clusters": [{"name": cluster_name, "cluster": cluster}],
+        "users": users,
+        "contexts": [{"name": name, "context": context}],
+        "current-context": name,
+    }
 
 
 def _loader(*, is_found: bool = False) -> Any:

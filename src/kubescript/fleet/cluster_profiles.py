@@ -92,7 +92,7 @@ def _find(name: str, profile: _Profile, secrets: list[_Credentials]) -> followin
         return following.Candidate(name, profile.labels, credentials.value)
     if profile.cluster is None:
         return following.Problem(name, f"its status has no access provider {_PROVIDER}")
-    return following.Candidate(name, profile.labels, objects.kubeconfig(profile.cluster, credentials.value))
+    return following.Candidate(name, profile.labels, objects.write_kubeconfig(profile.cluster, credentials.value))
 
 
 def _read_profile(content: bytes) -> _Profile:

@@ -29,8 +29,6 @@ log = logging.getLogger(__name__)
 
 UNREADABLE: Final = "its kubeconfig cannot be read"
 """What is said of a kubeconfig that is broken in an unforeseen way."""
-_MAX_BYTES: Final = 64 * 1024
-"""The size of a found kubeconfig; one with certificates has 8 KiB."""
 _MAX_KEY: Final = 9_000
 """Characters of a found client key; one of 8,192 bits, the most that API servers take, has 8,520."""
 _MAX_NAME: Final = 253
@@ -72,8 +70,8 @@ def check(name: str, labels: Mapping[str, str], content: bytes) -> Member:
     # Attack: whoever may write a Secret in the hub has this server run a program, read a file, or use a proxy.
     if not object_names.is_subdomain(name):
         raise _refuse(name, "its name is not that of an object: lower-case letters, digits, - and .")
-    if len(content) > _MAX_BYTES:
-        raise _refuse(name, f"its kubeconfig is larger than {_MAX_BYTES >> 10} KiB")
+    if len(content) > objects.MAX_BYTES:
+        raise _refuse(name, f"its kubeconfig is larger than {objects.MAX_BYTES >> 10} KiB")
     data = kubeconfig.parse(content, f"the kubeconfig of {name}", is_found=True)
     context = _current(data, name)
     cluster = _named(data, "clusters", "cluster", context.get("cluster"), name)
@@ -136,15 +134,7 @@ def _member(
     cluster_name: str,
 ) -> Member:
     """Returns the member of these sections."""
-    context = {"cluster": cluster_name, "user": "user", "namespace": namespace}
-    written = {
-        "apiVersion": "v1",
-        "kind": "Config",
-        "clusters": [{"name": cluster_name, "cluster": cluster}],
-        "users": [{"name": "user", "user": user}],
-        "contexts": [{"name": name, "context": context}],
-        "current-context": name,
-    }
+    written = kubeconfig.make(name, cluster, user, cluster_name=cluster_name, namespace=namespace)
     return _encode(name, labels, written)
 
 

@@ -10,7 +10,9 @@ from typing import Final
 
 import msgspec
 
-__all__ = ["MAX_BYTES", "MAX_LABELS", "Metadata", "Object", "Secret", "kubeconfig", "read_secret"]
+from kubescript.cluster import kubeconfig
+
+__all__ = ["MAX_BYTES", "MAX_LABELS", "Metadata", "Object", "Secret", "read_secret", "write_kubeconfig"]
 
 MAX_BYTES: Final = 64 * 1024
 """The size of a Secret's value, and of all else that is kept of an object; a kubeconfig with certificates has 8 KiB."""
@@ -68,15 +70,7 @@ def read_secret(content: bytes, keys: tuple[str, ...], *, or_only: bool = False)
     return Secret(secret.metadata.labels, key, value)
 
 
-def kubeconfig(cluster: Mapping[str, str] | msgspec.Raw, token: bytes) -> bytes:
+def write_kubeconfig(cluster: Mapping[str, str] | msgspec.Raw, token: bytes) -> bytes:
     """Returns a kubeconfig of one cluster and the user of a token."""
-    name = "found"
-    written = {
-        "apiVersion": "v1",
-        "kind": "Config",
-        "clusters": [{"name": name, "cluster": cluster}],
-        "users": [{"name": name, "user": {"token": token.decode("ascii", "replace").strip()}}],
-        "contexts": [{"name": name, "context": {"cluster": name, "user": name}}],
-        "current-context": name,
-    }
-    return msgspec.json.encode(written)
+    user = {"token": token.decode("ascii", "replace").strip()}
+    return msgspec.json.encode(kubeconfig.make("found", cluster, user))

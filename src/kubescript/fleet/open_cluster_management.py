@@ -79,7 +79,7 @@ class OpenClusterManagement(following.Followed):
             elif cluster.config is None:
                 yield following.Problem(key.name, "the ManagedCluster has no address in managedClusterClientConfigs")
             else:
-                content = objects.kubeconfig(_cluster_of(cluster.config), secret.value)
+                content = objects.write_kubeconfig(_cluster_of(cluster.config), secret.value)
                 yield following.Candidate(key.name, cluster.labels, content)
 
 

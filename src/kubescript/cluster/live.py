@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import hashlib
 import logging
-import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
@@ -125,7 +124,8 @@ class Live:
             if pause is None or time.monotonic() + pause >= deadlines.head:
                 break
             response.close()
-            _sleep(pause, cancel)
+            if cancel.wait(pause):
+                raise errors.ClusterError("the call was cancelled", code="cluster.cancelled")
             response = self._attempt(call, deadlines, cancel)
         return response
 
@@ -267,14 +267,6 @@ class _Deadlines(NamedTuple):
 
 class _StaleConnection(Exception):
     """A kept-alive connection turns out to be closed before any answer comes."""
-
-
-def _sleep(seconds: float, cancel: cancellation.Cancellation) -> None:
-    """Waits before a retry. Raises ClusterError when the call is cancelled during the wait."""
-    woken = threading.Event()
-    with cancel.closing(woken.set):
-        if woken.wait(seconds) or cancel.cancelled:
-            raise errors.ClusterError("the call was cancelled", code="cluster.cancelled")
 
 
 def _address(server: credentials.ApiServer) -> str:

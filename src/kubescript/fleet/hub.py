@@ -119,7 +119,7 @@ class Watch(Generic[_T]):
             except errors.ClusterError as error:
                 self._note_absence(error, cancel)
             # Replicas that lost the same hub do not ask it again at the same moment.
-            _sleep(pause_s * random.uniform(0.5, 1.5), cancel)  # noqa: S311
+            cancel.wait(pause_s * random.uniform(0.5, 1.5))  # noqa: S311 - no secret
             pause_s = min(2 * pause_s, _LAST_PAUSE_S)
 
     def _path(self, cancel: cancellation.Cancellation) -> str:
@@ -269,10 +269,3 @@ class Watch(Generic[_T]):
         if self.problem:
             log.info("%s can be watched again", self.kind, extra={"event": "fleet.back"})
         self.problem = ""
-
-
-def _sleep(seconds: float, cancel: cancellation.Cancellation) -> None:
-    """Waits, but not after a cancellation."""
-    woken = threading.Event()
-    with cancel.closing(woken.set):
-        woken.wait(seconds)

@@ -50,6 +50,13 @@ class Cancellation:
             with self._lock:
                 self._closers.pop(key, None)
 
+    def wait(self, seconds: float) -> bool:
+        """Waits so long, or until the switch is thrown; says whether it was."""
+        woken = threading.Event()
+        with self.closing(woken.set):
+            woken.wait(seconds)
+        return self._cancelled
+
 
 class Patience:
     """How long masking a piece of text may take.

@@ -18,6 +18,7 @@ import msgspec
 from kubescript import errors, types
 from kubescript.cluster import base
 from kubescript.fleet import list_watch, nesting, objects
+from kubescript.fleet.objects import Metadata
 from kubescript.request import request
 from kubescript_sandbox.host import cancellation
 
@@ -144,7 +145,8 @@ class Watch(Generic[_T]):
                 options.append(("continue", token))
             page = list_watch.decode(self._body(self._call(path, "list", options), cancel), list_watch.Page)
             for raw in page.items:
-                self._take(raw, found, unread)
+                content = bytes(raw)
+                self._take(content, _read_metadata(content), found, unread)
             token = page.metadata.token
             if not token or len(found) >= self._most:
                 break
@@ -181,8 +183,8 @@ class Watch(Generic[_T]):
 
     def _apply(self, event: list_watch.Event) -> str:
         """Applies one event, and returns its version."""
-        raw = bytes(event.object)
-        metadata = list_watch.decode(raw, objects.Object).metadata
+        content = bytes(event.object)
+        metadata = _read_metadata(content)
         if event.type == "BOOKMARK":
             return metadata.resource_version
         key = Key(metadata.namespace, metadata.name)
@@ -190,14 +192,12 @@ class Watch(Generic[_T]):
             self._objects.pop(key, None)
             self._unread.pop(key, None)
             if event.type != "DELETED":
-                self._take(event.object, self._objects, self._unread)
+                self._take(content, metadata, self._objects, self._unread)
             self.changes += 1
         return metadata.resource_version
 
-    def _take(self, raw: msgspec.Raw, found: dict[Key, _T], unread: dict[Key, str]) -> None:
+    def _take(self, content: bytes, metadata: Metadata, found: dict[Key, _T], unread: dict[Key, str]) -> None:
         """Reads one object, or notes why it cannot be used."""
-        content = bytes(raw)
-        metadata = list_watch.decode(content, objects.Object).metadata
         key = Key(metadata.namespace, metadata.name)
         try:
             # Attack: a Secret has 110,000 labels, which take 11 MiB.
@@ -269,3 +269,8 @@ class Watch(Generic[_T]):
         if self.problem:
             log.info("%s can be watched again", self.kind, extra={"event": "fleet.back"})
         self.problem = ""
+
+
+def _read_metadata(content: bytes) -> Metadata:
+    """Returns the metadata of an object. Raises ClusterError."""
+    return list_watch.decode(content, objects.Object).metadata

@@ -12,46 +12,26 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
-import anyio
 import pytest
 
 from kubescript import config, errors
 from kubescript.auth import exchange, exchanges
 from kubescript.cluster import acting
 from kubescript_sandbox.host import cancellation
-from security_tests.identity_provider import AUDIENCE, Provider
+from security_tests import audiences
+from security_tests.audiences import CAROL, EACH, ask
+from security_tests.identity_provider import Provider
 from security_tests.recorder import Recorder
-from tests.kit import callers, clients, http_server
 
 pytestmark = pytest.mark.promise("H-11")
 
 SECRET: Final = "secret-of-the-servers-client"
-CAROL: Final = "token-of-carol-0123456789"
-NAMES: Final = ("east", "west", "unstated")
-EACH: Final = """
-def names(context):
-    try:
-        return [pod.metadata.name for pod in k8s.context(context).CoreV1Api().list_namespaced_pod("home").items]
-    except ApiException as error:
-        return f"{error.code}: {error.message}"
-{name: names(name) for name in k8s.contexts()}
-"""
 ONCE: Final = EACH.replace("k8s.contexts()", "['east']")
 TWICE: Final = f"{ONCE}\n[names('east'), names('east')]"
-SETTINGS: Final = f"""
-acts_as = "caller"
-[auth]
-issuer = "{{issuer}}"
-audience = ["{AUDIENCE}"]
-tokens = {{{{ carol = "sha256:{hashlib.sha256(CAROL.encode()).hexdigest()}" }}}}
+EXCHANGE: Final = """
 [auth.exchange]
 client_id = "kubescript"
-client_secret_file = "{{secret}}"
-[contexts.east]
-audience = "of-east"
-[contexts.west]
-audience = "of-west"
-[contexts.unstated]
+client_secret_file = "{secret}"
 """
 
 
@@ -63,38 +43,21 @@ def provider() -> Iterator[Provider]:
 
 @pytest.fixture(scope="module")
 def clusters() -> Iterator[dict[str, Recorder]]:
-    with Recorder() as east, Recorder() as west, Recorder() as unstated:
-        yield dict(zip(NAMES, (east, west, unstated), strict=True))
+    with audiences.opened() as made:
+        yield made
 
 
 @pytest.fixture(scope="module")
 def port(provider: Provider, clusters: dict[str, Recorder], tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
     folder = tmp_path_factory.mktemp("exchange")
     (folder / "secret").write_text(SECRET)
-    servers = {name: {"server": f"http://127.0.0.1:{each.port}"} for name, each in clusters.items()}
-    kubeconfig = callers.write_kubeconfig(folder / "config", servers)
-    settings = folder / "settings.toml"
-    settings.write_text(SETTINGS.format(issuer=provider.url, secret=folder / "secret"))
-    with http_server.serving((
-        "--toolsets", "code", "--kubeconfig", str(kubeconfig), "--config", str(settings),
-    )) as opened:  # fmt: skip
+    with audiences.serving(folder, provider, clusters, EXCHANGE.format(secret=folder / "secret")) as opened:
         yield opened
-
-
-def ask(port: int, token: str, script: str = EACH, **arguments: object) -> Any:
-    """The result of a caller's script."""
-
-    async def evaluate() -> str:
-        async with callers.connected(port, token) as client:
-            return clients.text(await clients.evaluate(client, script, **arguments))
-
-    return json.loads(anyio.run(evaluate).splitlines()[0])
 
 
 def sent(clusters: dict[str, Recorder]) -> dict[str, set[str]]:
     """The tokens that each cluster has got since the last time."""
-    seen = {name: each.take() for name, each in clusters.items()}
-    headers = {name: {token for one in each for token in one.header("Authorization")} for name, each in seen.items()}
+    headers = audiences.sent(clusters)
     return {name: {token.removeprefix("Bearer ") for token in tokens} for name, tokens in headers.items()}
 
 

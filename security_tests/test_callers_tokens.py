@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
@@ -13,32 +11,14 @@ import mcp_types
 import pytest
 import yaml
 
+from security_tests import audiences
+from security_tests.audiences import CAROL, NAMES, ask, sent
 from security_tests.identity_provider import AUDIENCE, Provider
 from security_tests.recorder import Recorder
-from tests.kit import callers, clients, http_server
+from tests.kit import callers, http_server
 from tests.kit.controlplane import shared
 
-CAROL: Final = "token-of-carol-0123456789"
-NAMES: Final = ("east", "west", "unstated")
-EACH: Final = """
-def names(context):
-    try:
-        return [pod.metadata.name for pod in k8s.context(context).CoreV1Api().list_namespaced_pod("home").items]
-    except ApiException as error:
-        return f"{error.code}: {error.message}"
-{name: names(name) for name in k8s.contexts()}
-"""
-SETTINGS: Final = f"""
-acts_as = "caller"
-[auth]
-issuer = "{{issuer}}"
-audience = ["{AUDIENCE}"]
-tokens = {{{{ carol = "sha256:{hashlib.sha256(CAROL.encode()).hexdigest()}" }}}}
-[contexts.east]
-audience = "of-east"
-[contexts.west]
-audience = "of-west"
-[contexts.unstated]
+LIMITED: Final = """
 [[access]]
 users = ["dora"]
 contexts = ["unstated"]
@@ -54,35 +34,14 @@ def provider() -> Iterator[Provider]:
 
 @pytest.fixture(scope="module")
 def clusters() -> Iterator[dict[str, Recorder]]:
-    with Recorder() as east, Recorder() as west, Recorder() as unstated:
-        yield dict(zip(NAMES, (east, west, unstated), strict=True))
+    with audiences.opened() as made:
+        yield made
 
 
 @pytest.fixture(scope="module")
 def port(provider: Provider, clusters: dict[str, Recorder], tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
-    folder = tmp_path_factory.mktemp("tokens")
-    servers = {name: {"server": f"http://127.0.0.1:{each.port}"} for name, each in clusters.items()}
-    settings = folder / "settings.toml"
-    settings.write_text(SETTINGS.format(issuer=provider.url))
-    flags = ("--toolsets", "code", "--kubeconfig", str(callers.write_kubeconfig(folder / "config", servers)))
-    with http_server.serving((*flags, "--config", str(settings))) as opened:
+    with audiences.serving(tmp_path_factory.mktemp("tokens"), provider, clusters, LIMITED) as opened:
         yield opened
-
-
-def ask(port: int, token: str, script: str = EACH) -> Any:
-    """The result of a caller's script."""
-
-    async def evaluate() -> str:
-        async with callers.connected(port, token) as client:
-            return clients.text(await clients.evaluate(client, script))
-
-    return json.loads(anyio.run(evaluate).splitlines()[0])
-
-
-def sent(clusters: dict[str, Recorder]) -> dict[str, set[str]]:
-    """The tokens that each cluster has got since the last time."""
-    seen = {name: each.take() for name, each in clusters.items()}
-    return {name: {token for one in each for token in one.header("Authorization")} for name, each in seen.items()}
 
 
 @pytest.mark.promise("H-10")

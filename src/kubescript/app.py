@@ -24,7 +24,7 @@ from kubescript.changes.rules import write_settings
 from kubescript.commands import processes
 from kubescript.fleet import sources
 from kubescript.request import request
-from kubescript.telemetry import evaluation
+from kubescript.telemetry import evaluation, exports
 from kubescript.toolsets import builtin
 from kubescript_sandbox.host import cancellation, executor, spawner
 
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from kubescript.auth import authenticator, exchange, exchanges, user
     from kubescript.changes import approval, plan, planning
     from kubescript.server import served
-    from kubescript.telemetry import otlp, prometheus
     from kubescript.transports import backend
 
 __all__ = ["Application", "opened"]
@@ -74,14 +73,24 @@ class Application:
             spares=settings.sandbox.spare_workers,
             strict=settings.strict,
         )
-        sandbox = settings.sandbox
         self.fleet = sources.open_fleet(settings)
         """The clusters that are found."""
         self.fleet.start()
         self._lock = threading.Lock()
         self._plans = settings.plans
         self._keeper: recovery.Keeper | None = None
-        self._shared = tenant.Shared(
+        self._exchange: exchange.Endpoint | None = None
+        self._exports = exports.Exports()
+        self._shared = self._share(settings)
+        self.operator = tenant.Tenant(settings, self._shared)
+        """The tenant of the person who started the server, and of every caller where callers are not authenticated."""
+        # Attack: a credential plugin puts the token in its error message. `kubescript run` once logged it unmasked.
+        logs.mask_with(self.redaction.log_line)
+
+    def _share(self, settings: config.Settings) -> tenant.Shared:
+        """Returns the parts that all callers share."""
+        sandbox = settings.sandbox
+        return tenant.Shared(
             redaction=self.redaction,
             audit=self.audit,
             executor=self.executor,
@@ -93,16 +102,8 @@ class Application:
             exchange=self._open_exchange,
             approvers=lambda person, planned: rights.may_still_decide(self.settings, self.fleet, person, planned),
             warm_up=self._warm_up,
-            flags=flags,
+            flags=self.flags,
         )
-        self.operator = tenant.Tenant(settings, self._shared)
-        """The tenant of the person who started the server, and of every caller where callers are not authenticated."""
-        self._exchange: exchange.Endpoint | None = None
-        self._metrics: prometheus.Metrics | None = None
-        """The metrics; None if they cannot be scraped."""
-        self._exporter: otlp.Exporter | None = None
-        # Attack: a credential plugin puts the token in its error message. `kubescript run` once logged it unmasked.
-        logs.mask_with(self.redaction.log_line)
 
     @property
     def settings(self) -> config.Settings:
@@ -123,14 +124,11 @@ class Application:
 
     def scrape(self, callers: int, sessions: int) -> bytes:
         """Returns the response body of /metrics, with these numbers of callers and sessions."""
-        if self._metrics is None:
-            return b""
-        return self._metrics.text(callers, sessions)
+        return self._exports.scrape(callers, sessions)
 
     def note_refusal(self, status: int) -> None:
         """Counts a request that was refused with an HTTP status."""
-        if self._metrics is not None:
-            self._metrics.note_refusal(status)
+        self._exports.note_refusal(status)
 
     def ready(self) -> backend.Readiness:
         """Returns whether scripts would be answered now: whether workers start and the default cluster answers."""
@@ -142,8 +140,7 @@ class Application:
         except errors.WorkerError as error:
             workers = error.message
         found = backend.Readiness({"workers": workers, "cluster": self._cluster_state()})
-        if self._metrics is not None:
-            self._metrics.note_checks(found.checks)
+        self._exports.note_checks(found.checks)
         return found
 
     def _cluster_state(self) -> str:
@@ -205,7 +202,10 @@ class Application:
             if self._masking is not None:
                 self._masking.warm_up()
             from kubescript.server import served  # noqa: F401 - the other half
-        self._start_telemetry()
+        observers = self._exports.start(
+            self.settings, lambda: self.load, lambda text: self.redaction.text_or_withheld(text, lambda _: None)
+        )
+        self._shared.observers.extend(observers)
         if self.settings.transport == "http":
             self.operator.recover()  # the first call may come hours later
 
@@ -303,23 +303,6 @@ class Application:
 
         return notices.Notifier(self._plans.notify)
 
-    def _start_telemetry(self) -> None:
-        """Starts Prometheus metrics and the OTLP exporter where they are configured. Otherwise loads neither."""
-        if self.settings.transport == "http":
-            from kubescript.telemetry import prometheus
-
-            self._metrics = prometheus.Metrics(lambda: self.load)
-            self._shared.observers.append(self._metrics.observe)
-        if evaluation.otlp_source(self.settings.telemetry):
-            from kubescript.telemetry import otlp, prometheus
-
-            self._exporter = otlp.Exporter(
-                self.settings.telemetry,
-                lambda: self.load,
-                lambda text: self.redaction.text_or_withheld(text, lambda _: None),
-            )
-            self._shared.observers.append(self._exporter.observe)
-
     def state(self) -> dict[str, object]:
         """Returns the server's version, toolsets and confinement; nothing about the cluster."""
         layers = {layer.name for layer in self.executor.layers}
@@ -350,8 +333,7 @@ class Application:
         if self._exchange is not None:
             self._exchange.close()
         # The exporter closes last, so that it can send the reports that the others make while closing.
-        if self._exporter is not None:
-            self._exporter.close()
+        self._exports.close()
         logs.drain()
         self.redaction.close()
 

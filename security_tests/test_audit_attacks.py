@@ -19,7 +19,7 @@ from mcp.client import Client
 from mcp.client.stdio import stdio_client
 from mcp_types import Implementation
 
-from kubescript import config, contexts, errors, evaluator, programs, redaction, types
+from kubescript import accesses, config, contexts, errors, evaluator, programs, redaction, types
 from kubescript.audit import chain, denials, recorder, script_records, verify
 from kubescript.audit import plan_records as audit_plans
 from kubescript.changes import attempt
@@ -71,7 +71,7 @@ class Server:
         self.evaluator = evaluator.Evaluator(
             config.Settings(),
             evaluator.Host(bench.pool, made),
-            contexts.Contexts({"": contexts.ClusterAccess(cluster, door)}),
+            contexts.Contexts({"": accesses.ClusterAccess(cluster, door)}),
         )
 
     def ask(self, script: str, caller: types.Caller = types.Caller()) -> types.Answer:  # noqa: B008 - frozen

@@ -24,7 +24,7 @@ import msgspec
 import pytest
 from mcp.client import Client
 
-from kubescript import config, contexts, errors, evaluator, logs, redaction, types
+from kubescript import accesses, config, contexts, errors, evaluator, logs, redaction, types
 from kubescript.audit import recorder
 from kubescript.broker import answer, logview, operation, records
 from kubescript.policy import denied_resources, kind_resolver, policy
@@ -67,7 +67,7 @@ class Server:
         assert made is not None
         cluster = snapshot.Snapshot(trails.snapshot(folder))
         door = reading.made(cluster, policy.Policy(), **hooks)
-        clusters = contexts.Contexts({"": contexts.ClusterAccess(cluster, door)})
+        clusters = contexts.Contexts({"": accesses.ClusterAccess(cluster, door)})
         self._evaluator = evaluator.Evaluator(config.Settings(), evaluator.Host(bench.pool, made), clusters, mask=mask)
         self.progress: list[str] = []
 

@@ -13,7 +13,7 @@ from typing import Final
 import anyio
 import pytest
 
-from kubescript import config, contexts, evaluator, redaction, types
+from kubescript import accesses, config, contexts, evaluator, redaction, types
 from kubescript.broker import call as broker_call
 from kubescript.broker import operation, summary
 from kubescript.output import fencing, notes, render, sentences
@@ -131,7 +131,7 @@ def saved(tmp_path_factory: pytest.TempPathFactory) -> Iterator[evaluator.Evalua
     put(folder / "snapshot.json", json.dumps(SAVED_AS))
     put(folder / "resources" / "core" / "v1" / "pods.json", json.dumps({"items": []}))
     cluster = snapshot.Snapshot(folder)
-    clusters = contexts.Contexts({"": contexts.ClusterAccess(cluster, reading.made(cluster, policy.Policy()))})
+    clusters = contexts.Contexts({"": accesses.ClusterAccess(cluster, reading.made(cluster, policy.Policy()))})
     with benches.opened() as bench:
         yield evaluator.Evaluator(config.Settings(), evaluator.Host(bench.pool), clusters)
 

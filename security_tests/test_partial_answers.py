@@ -15,7 +15,7 @@ from typing import Any, Final, NamedTuple
 import anyio
 import pytest
 
-from kubescript import config, contexts, errors, evaluator, redaction, types
+from kubescript import accesses, config, contexts, errors, evaluator, redaction, types
 from kubescript.broker import answer, broker, operation, summary
 from kubescript.cluster import live
 from kubescript.policy import policy
@@ -47,7 +47,7 @@ class Way:
         door = broker.Broker(
             cluster, policy.Policy(), redact=engine.body, redact_echo=engine.echo, mask=engine.text, gzip=True
         )
-        clusters = contexts.Contexts({"": contexts.ClusterAccess(cluster, door)})
+        clusters = contexts.Contexts({"": accesses.ClusterAccess(cluster, door)})
         settings = config.Settings.model_validate({"limits": limits})
         self._evaluator = evaluator.Evaluator(settings, evaluator.Host(bench.pool), clusters, mask=engine.text)
         self._cluster = cluster

@@ -14,7 +14,7 @@ from pathlib import Path
 import anyio
 import pytest
 
-from kubescript import app, config, contexts, evaluator, types
+from kubescript import accesses, app, config, contexts, evaluator, types
 from kubescript.policy import denied_resources, kind_resolver, policy
 from kubescript_sandbox.host import spawner
 from security_tests.redaction import judge, planted
@@ -49,7 +49,7 @@ def bare(source: spawner.Spawner, tmp_path_factory: pytest.TempPathFactory) -> I
             evaluator.Evaluator(
                 settings,
                 evaluator.Host(parts.executor),
-                contexts.Contexts({"": contexts.ClusterAccess(parts.operator.contexts.default.cluster, door)}),
+                contexts.Contexts({"": accesses.ClusterAccess(parts.operator.contexts.default.cluster, door)}),
             )
         )
 

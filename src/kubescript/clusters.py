@@ -7,7 +7,7 @@ import json
 from dataclasses import replace
 from typing import Final
 
-from kubescript import config, contexts, errors, redaction
+from kubescript import accesses, config, errors, redaction
 from kubescript.broker import broker, rate
 from kubescript.changes import writer
 from kubescript.changes.rules import write_settings
@@ -32,7 +32,7 @@ def open_all(
     caller: acting.Acting | None = None,
     *,
     checked: bool = True,
-) -> contexts.Opened[writer.WritableAccess]:
+) -> accesses.Opened[writer.WritableAccess]:
     """Returns the clusters that a caller may name, each with its broker, opened when it is first asked for. Requests
     are sent on behalf of `caller`; None: as the server itself.
 
@@ -58,7 +58,7 @@ def open_all(
     for own in settings.clusters if checked else ():  # the tables for found clusters, too
         permissions.read(own)
         write_settings.read(own.write_policy, own.mode, own.approval)
-    opened = contexts.Opened(known, open_access)
+    opened = accesses.Opened(known, open_access)
     listed = settings.context_names if known.is_open else known.list_names()
     with contextlib.ExitStack() as closing:
         closing.callback(opened.close)

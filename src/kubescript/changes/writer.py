@@ -11,7 +11,7 @@ import time
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from kubescript import contexts, errors, types
+from kubescript import accesses, errors, types
 from kubescript.broker import broker, call, operation, rate
 from kubescript.changes import (
     answers,
@@ -309,7 +309,7 @@ class Writer:
 
 
 @dataclass(frozen=True, slots=True)
-class WritableAccess(contexts.ClusterAccess):
+class WritableAccess(accesses.ClusterAccess):
     """The access to one cluster, with the writer that tries and sends writes to it."""
 
     writer: Writer = field(kw_only=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Mapping
 
-from kubescript import contexts, errors, types
+from kubescript import accesses, contexts, errors, types
 from kubescript.broker import operation
 from kubescript.cluster import acting
 from kubescript.commands import request_credentials
@@ -19,7 +19,7 @@ class ApiServers:
     """A handler of calls, like `contexts.Contexts`, for servers where requests bring their own credentials. The
     operator's credentials are never used."""
 
-    def __init__(self, accesses: Mapping[str, contexts.ClusterAccess]) -> None:
+    def __init__(self, accesses: Mapping[str, accesses.ClusterAccess]) -> None:
         """`accesses` contains the servers by URL."""
         self._accesses = accesses
         self._servers: dict[str, contexts.Contexts] = {}

@@ -16,7 +16,7 @@ import anyio
 import pytest
 import yaml
 
-from kubescript import app, config, contexts, errors, logs
+from kubescript import accesses, app, config, errors, logs
 from kubescript.changes.store import record
 from kubescript.cluster import sockets
 from tests.kit import clients, commands, fleets, paths
@@ -125,7 +125,7 @@ def test_many_clusters_answer_in_one_script(
     folder: fleets.Folder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Several at a time, although fewer may stay open; the dead ones are named in the answer."""
-    monkeypatch.setattr(contexts, "_MAX_OPEN", 4)
+    monkeypatch.setattr(accesses, "_MAX_OPEN", 4)
     monkeypatch.setattr(sockets.OPEN, "_most", 10)
     for number in range(50):
         folder.add(f"c{number:02}", env="prod")
@@ -169,7 +169,7 @@ def test_all_callers_together_have_so_many_clusters_open(
     folder: fleets.Folder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Beyond the limit, those are closed that were used longest ago, whoever has opened them; their callers go on."""
-    monkeypatch.setattr(contexts, "_MOST_OPEN", 8)
+    monkeypatch.setattr(accesses, "_MOST_OPEN", 8)
     for number in range(6):
         folder.add(f"c{number}")
     script = "[len(k8s.context(c).coreV1().list_namespace()) > 0 for c in k8s.contexts()]"

@@ -10,7 +10,7 @@ from types import MappingProxyType
 import msgspec
 import pytest
 
-from kubescript import contexts, errors, types
+from kubescript import accesses, contexts, errors, types
 from kubescript.broker import operation, summary
 from kubescript.guest.advice import ADVICE
 from kubescript.output import fencing, render
@@ -112,7 +112,7 @@ def test_an_unknown_context_is_denied_in_few_words(bench: stage.Bench, tmp_path:
     cluster = snapshot.Snapshot(trails.snapshot(tmp_path))
     names = [f"gke_my-project-123_europe-west{number}_prod-cluster" for number in range(12)]
     known = contexts.Contexts(
-        {name: contexts.ClusterAccess(cluster, reading.made(cluster, READ_ONLY)) for name in names}
+        {name: accesses.ClusterAccess(cluster, reading.made(cluster, READ_ONLY)) for name in names}
     )
     call = exchanges.Call("GET", ("api", "v1", "pods"), context="gke_my-project-123_europe-west9_prod")
     reply, _ = known.handle(call, operation.Operation(), 1.0)

@@ -21,7 +21,7 @@ from mcp.shared.exceptions import MCPError
 from kubescript import errors
 from kubescript.changes import plan
 from kubescript.changes.ask import remembered
-from kubescript.changes.store import record, store
+from kubescript.changes.store import record, room, store
 from tests.kit import callers, clients, patience, stored_plans, trails
 from tests.kit.controlplane import logged
 
@@ -327,7 +327,7 @@ def test_the_session_that_was_idle_for_longest_makes_room(served: tuple[Served, 
 def test_plans_of_one_caller_fill_no_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Until they expire they have a bound in bytes, over all replicas; another caller makes plans meanwhile, and so does
     this one later."""
-    monkeypatch.setattr(store, "_MOST_OPEN_BYTES", 8 * MIB)
+    monkeypatch.setattr(room, "_MOST_OPEN_BYTES", 8 * MIB)
     clock, url = stored_plans.Clock(), str(tmp_path / "plans.db")
     replicas = [store.Store(url, clock=clock) for _ in range(3)]
 
@@ -357,8 +357,8 @@ def test_plans_of_one_caller_fill_no_disk(tmp_path: Path, monkeypatch: pytest.Mo
 def test_plans_that_have_ended_fill_no_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of one author so many are kept, and so many bytes of them, the newest; none that still waits goes, and none of
     another author's."""
-    monkeypatch.setattr(store, "_MOST_PLANS", 20)
-    monkeypatch.setattr(store, "_MOST_BYTES", 2 * MIB)
+    monkeypatch.setattr(room, "_MOST_PLANS", 20)
+    monkeypatch.setattr(room, "_MOST_BYTES", 2 * MIB)
     clock = stored_plans.Clock()
     kept = store.Store(str(tmp_path / "plans.db"), clock=clock)
 

@@ -17,7 +17,7 @@ from sqlalchemy import ColumnElement, Connection, Row, and_, delete, func, inser
 
 from kubescript import errors
 from kubescript.changes import plan
-from kubescript.changes.store import decisions, limits, questions, record, runbook_uses, sessions
+from kubescript.changes.store import conditions, decisions, questions, record, room, runbook_uses, sessions
 from kubescript.database import database, schema
 
 __all__ = ["PutOnRecord", "Store"]
@@ -26,10 +26,6 @@ PutOnRecord = Callable[[plan.Plan, record.Decision], record.Evidence]
 """A function that puts a decision on a plan on the audit record, and returns where it stands. Raises AuditError."""
 
 _PLANS: Final = schema.PLANS
-_STATE: Final = schema.PLANS.c.state
-_OPEN: Final = ("pending", "approved")
-"""The states in which a plan can expire."""
-_ENDED: Final = ("declined", "applied", "stopped")
 _MAX_ID: Final = 64
 # An audit record names them all, and has 32 KiB.
 _MOST_STARTS: Final = 20
@@ -40,17 +36,8 @@ _MOST_UNREPORTED: Final = 20
 
 _MOST_PENDING: Final = 500
 """How many waiting plans are looked at for one list."""
-# Attack: every call makes a plan of several MiB, until the disk is full.
-_MOST_OPEN_BYTES: Final = 64 << 20
-"""The maximum size of one person's unexpired plans in bytes, over all replicas."""
-_MOST_LIFE_S: Final = 86_400.0
-"""How many seconds a plan lives at most; see `config.Plans.expires_s`."""
 _LOCK: Final = 0x6B756267
 """A lock id that no other program uses."""
-# Attack: for 30 days, new plans exhaust their author's limit again whenever the last ones have expired.
-_MOST_PLANS: Final = 1_000
-_MOST_BYTES: Final = 128 << 20
-"""The maximum size of one author's plans in bytes."""
 
 
 # This is stored as JSON: text from people and API servers may contain characters that no column accepts.
@@ -107,9 +94,9 @@ class Store:
         with self._database.writing() as connection:
             # Attack: one person's plans are added by two replicas at the same moment, and both find room.
             database.take_lock(connection, _LOCK)
-            self._check_room(connection, new, len(encoded))
+            room.check(connection, new, len(encoded), self._clock())
             connection.execute(insert(_PLANS).values(row))
-            self._forget_oldest(connection, new.author.user)
+            room.forget_oldest(connection, new.author.user, self._clock())
 
     def get(self, plan_id: str) -> record.Record:
         """Returns a plan; a pending or approved one past its time is `expired`. Raises PlanError."""
@@ -138,7 +125,7 @@ class Store:
         # Attack: one caller makes a thousand plans, which would hide those of all others.
         newest_first = (_PLANS.c.created.desc(), _PLANS.c.id)
         place = func.row_number().over(partition_by=_PLANS.c.author, order_by=newest_first)
-        is_pending = _is_open("pending", self._clock())
+        is_pending = conditions.is_open("pending", self._clock())
         ranked = select(_PLANS.c.id, place.label("place")).where(is_pending).subquery()
         is_same_plan = ranked.c.id == _PLANS.c.id
         is_among_newest = ranked.c.place <= per_author
@@ -150,7 +137,7 @@ class Store:
 
     def count_pending(self) -> int:
         """Returns how many plans wait for a decision. Raises PlanError."""
-        query = select(func.count()).where(_is_open("pending", self._clock()))
+        query = select(func.count()).where(conditions.is_open("pending", self._clock()))
         with self._database.reading() as connection:
             return connection.scalar(query) or 0
 
@@ -159,7 +146,7 @@ class Store:
         `person`, those of all sessions of this person. Raises PlanError."""
         is_of_session = _PLANS.c.person == person if person else _PLANS.c.session == session
         is_unreported = _PLANS.c.reported.is_(False)
-        has_ended = _has_ended(self._clock())
+        has_ended = conditions.has_ended(self._clock())
         query = select(_PLANS).where(is_of_session, is_unreported, has_ended)
         query = query.order_by(_PLANS.c.created, _PLANS.c.id)
         return self._records(query.limit(_MOST_UNREPORTED))
@@ -169,14 +156,14 @@ class Store:
         PlanError."""
         now = self._clock()
         has_lease_ended = and_(_PLANS.c.lease_until > 0, _PLANS.c.lease_until <= now)
-        is_not_begun = and_(_is_open("approved", now), has_lease_ended)
-        return self._ids(or_(_is_abandoned(now), is_not_begun))
+        is_not_begun = and_(conditions.is_open("approved", now), has_lease_ended)
+        return self._ids(or_(conditions.is_abandoned(now), is_not_begun))
 
     def list_ready(self, person: str) -> list[str]:
         """Returns the ids of a person's plans that are approved, and of those whose application was interrupted by
         their server's death. Raises PlanError."""
         now = self._clock()
-        is_free = or_(_is_open("approved", now), _is_abandoned(now))
+        is_free = or_(conditions.is_open("approved", now), conditions.is_abandoned(now))
         return self._ids(and_(_PLANS.c.person == person, is_free))
 
     def decide(
@@ -198,7 +185,7 @@ class Store:
         """
         now = self._clock()
         dated = msgspec.structs.replace(decision, at=now)
-        is_pending = _is_open("pending", now)
+        is_pending = conditions.is_open("pending", now)
         with self._database.writing() as connection:
             # This writes a column to itself: the UPDATE locks the plan, so that no other answer comes in between.
             locked = self._lock_plan(connection, plan_id, is_pending, id=_PLANS.c.id)
@@ -232,7 +219,7 @@ class Store:
         callers succeeds. `owner` is unique to this claim. Raises PlanError: plan.unknown, .expired, .decided, .changed,
         .store."""
         now = self._clock()
-        is_free = or_(_is_open("approved", now), _is_abandoned(now))
+        is_free = or_(conditions.is_open("approved", now), conditions.is_abandoned(now))
         claimed = {"state": "applying", "owner": owner, "lease_s": lease_s, "lease_until": now + lease_s}
         with self._database.writing() as connection:
             found = self._lock_plan(connection, plan_id, is_free, **claimed)
@@ -247,7 +234,7 @@ class Store:
         .decided when `owner` has lost the plan, .store."""
         with self._database.writing() as connection:
             until = self._clock() + _PLANS.c.lease_s
-            found = self._lock_plan(connection, plan_id, _is_held(owner), lease_until=until)
+            found = self._lock_plan(connection, plan_id, conditions.is_held(owner), lease_until=until)
             if start.chain not in {each.chain for each in found.starts}:
                 found = msgspec.structs.replace(found, starts=(*found.starts[1 - _MOST_STARTS :], start))
                 _write(connection, found)
@@ -258,7 +245,7 @@ class Store:
         plan.unknown, .decided when `owner` has lost the plan, .store."""
         with self._database.writing() as connection:
             until = self._clock() + _PLANS.c.lease_s
-            found = self._lock_plan(connection, plan_id, _is_held(owner), lease_until=until)
+            found = self._lock_plan(connection, plan_id, conditions.is_held(owner), lease_until=until)
             steps = list(found.steps)
             steps[index] = application
             marked = msgspec.structs.replace(found, steps=tuple(steps))
@@ -269,11 +256,11 @@ class Store:
         .store."""
         with self._database.writing() as connection:
             until = self._clock() + _PLANS.c.lease_s
-            self._lock_plan(connection, plan_id, _is_held(owner), lease_until=until)
+            self._lock_plan(connection, plan_id, conditions.is_held(owner), lease_until=until)
 
     def holds(self, plan_id: str, owner: str) -> bool:
         """Says whether a plan is still applied by `owner`. Raises PlanError."""
-        query = select(_PLANS.c.id).where(_is(plan_id), _is_held(owner))
+        query = select(_PLANS.c.id).where(_is(plan_id), conditions.is_held(owner))
         with self._database.reading() as connection:
             return connection.execute(query).one_or_none() is not None
 
@@ -282,7 +269,7 @@ class Store:
         when `owner` has lost the plan, .store."""
         with self._database.writing() as connection:
             ended = self._clock()
-            found = self._lock_plan(connection, plan_id, _is_held(owner), state=state, ended=ended)
+            found = self._lock_plan(connection, plan_id, conditions.is_held(owner), state=state, ended=ended)
             finished = msgspec.structs.replace(found, text=text)
             _write(connection, finished)
 
@@ -300,38 +287,13 @@ class Store:
         # For an expired plan, the store has no time at which it ended, so it ended when it expired.
         ended = func.coalesce(_PLANS.c.ended, _PLANS.c.expires)
         is_old = ended < now - keep_s
-        query = delete(_PLANS).where(_has_ended(now), is_old)
+        query = delete(_PLANS).where(conditions.has_ended(now), is_old)
         with self._database.writing() as connection:
             return connection.execute(query).rowcount
 
     def close(self) -> None:
         """Closes the connections to the database."""
         self._database.close()
-
-    def _check_room(self, connection: Connection, new: plan.Plan, size: int) -> None:
-        """Raises PlanError if a new plan's author has too many bytes of plans that have not expired."""
-        now = self._clock()
-        is_own = _PLANS.c.person == new.author.person
-        # The first condition is for the index.
-        is_counted = and_(is_own, _PLANS.c.created > now - _MOST_LIFE_S, _PLANS.c.expires > now)
-        held = connection.scalar(select(func.sum(func.length(_PLANS.c.plan))).where(is_counted)) or 0
-        if held + size > _MOST_OPEN_BYTES:
-            raise errors.PlanError(
-                f"your plans of the last {new.expires - new.created:.0f} seconds have {_MOST_OPEN_BYTES >> 20} MiB, "
-                "which is all that one caller may have; make smaller changes, or wait until they expire",
-                code="plan.many",
-            )
-
-    def _forget_oldest(self, connection: Connection, author: str) -> None:
-        # The query reads no column after `plan`, since for that SQLite would have to read every plan in full.
-        size = func.length(_PLANS.c.plan) + func.length(_PLANS.c.progress)
-        query = select(_PLANS.c.id, size).where(_PLANS.c.author == author)
-        newest_first = query.order_by(_PLANS.c.created.desc())
-        sizes = connection.execute(newest_first)
-        beyond = limits.list_beyond(sizes, _MOST_PLANS, _MOST_BYTES)
-        is_beyond = _PLANS.c.id.in_(beyond[:_MOST_PLANS])
-        has_ended = _has_ended(self._clock())
-        connection.execute(delete(_PLANS).where(is_beyond, has_ended))
 
     def _lock_plan(
         self, connection: Connection, plan_id: str, condition: ColumnElement[bool], **values: Any
@@ -370,7 +332,7 @@ class Store:
         columns = (row.id, row.session, row.created, row.expires)
         if columns != (found.id, found.author.session, found.created, found.expires):
             raise self._describe_change(row.id)
-        is_late = row.state in _OPEN and found.expires <= self._clock()
+        is_late = row.state in conditions.OPEN and found.expires <= self._clock()
         return record.Record(
             plan=found,
             state="expired" if is_late else row.state,
@@ -395,23 +357,6 @@ def _is(plan_id: str) -> ColumnElement[bool]:
     if not (plan_id.isascii() and plan_id.isprintable()):
         raise _unknown(plan_id)
     return _PLANS.c.id == plan_id
-
-
-def _is_held(owner: str) -> ColumnElement[bool]:
-    return and_(_STATE == "applying", _PLANS.c.owner == owner)
-
-
-def _is_open(state: Literal["pending", "approved"], now: float) -> ColumnElement[bool]:
-    return and_(_PLANS.c.state == state, _PLANS.c.expires > now)
-
-
-def _is_abandoned(now: float) -> ColumnElement[bool]:
-    return and_(_STATE == "applying", _PLANS.c.lease_until <= now)
-
-
-def _has_ended(now: float) -> ColumnElement[bool]:
-    is_expired = and_(_STATE.in_(_OPEN), _PLANS.c.expires <= now)
-    return or_(_STATE.in_(_ENDED), is_expired)
 
 
 def _write(connection: Connection, changed: record.Record, **values: Any) -> None:

@@ -159,11 +159,14 @@ class _Comparison:
         """Checks that what one start names is on record."""
         name = f"{chain.path} record {start['seq']}: plan {start['plan']}"
         made = self._find_plan(name, start)
-        proven = {self._find_decision(name, start, each) for each in start["decisions"] if each is not None}
-        if None in start["decisions"]:
+        named = [each for each in start["decisions"] if each is not None]
+        proven = {self._find_decision(name, start, each) for each in named}
+        if len(named) < len(start["decisions"]):  # an older version has kept one of them
             self._find_approval(chain, start["plan"], start["plan_hash"])
-        elif made is not None and len(proven) < made["approvals"]:
-            self._faults.append(f"{name} was applied with {len(proven)} of {made['approvals']} approvals")
+            return
+        needed = made["approvals"] if made is not None else 0
+        if len(proven) < needed:
+            self._faults.append(f"{name} was applied with {len(proven)} of {needed} approvals")
 
     def _find_plan(self, name: str, start: dict[str, Any]) -> dict[str, Any] | None:
         """Returns the record of a plan that is applied; None, with the fault, if it is not there."""
@@ -225,17 +228,19 @@ class _Comparison:
 
     def _check_once(self, plan: str) -> None:
         """Checks that no request of a plan was carried out twice."""
-        ends, sent = self._ends[plan], self._sent[plan]
-        done: list[set[str]] = []
+        ends = self._ends[plan]
+        done: defaultdict[int, set[str]] = defaultdict(set)
+        known: set[str] = set()
         for end in ends:
-            done += [set() for _ in range(len(end["steps"]) - len(done))]
-            for ids, step in zip(done, end["steps"], strict=False):
+            for number, step in enumerate(end["steps"]):
+                known.add(step["audit_id"])
                 if step["state"] == "done":
-                    ids.add(step["audit_id"])
-        known = {step["audit_id"] for end in ends for step in end["steps"]}
-        is_complete = bool(ends) and not any(end["more_steps"] for end in ends)
+                    done[number].add(step["audit_id"])
         # A server that has died after it had recorded the end leaves a second record of the same requests.
-        if any(len(ids) > 1 for ids in done) or (is_complete and not sent <= known):
+        is_repeated = any(len(ids) > 1 for ids in done.values())
+        is_complete = bool(ends) and not any(end["more_steps"] for end in ends)
+        has_others = is_complete and not self._sent[plan] <= known
+        if is_repeated or has_others:
             self._faults.append(f"plan {plan} was applied twice: a request of it was carried out under two audit ids")
 
     def _check_sent(self, plan: str) -> None:

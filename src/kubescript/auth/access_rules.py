@@ -54,11 +54,18 @@ def scopes(settings: config.Settings) -> frozenset[str]:
 def describe(table: config.Access) -> str:
     """Returns a table in one line: for whom it is, and to what it limits them."""
     whom = {*config.Callers.model_fields, "scopes"}
-    given = {name: getattr(table, name) for name in type(table).model_fields if name in table.model_fields_set}
-    texts = {name: value if isinstance(value, str) else ", ".join(value) for name, value in given.items() if value}
-    callers = [f"{name} {text}" for name, text in texts.items() if name in whom]
-    limits = [f"{name} {text}" for name, text in texts.items() if name not in whom]
-    return f"{'; '.join(callers) or 'every caller'}: {'; '.join(limits) or 'everything'}"
+    callers: list[str] = []
+    limits: list[str] = []
+    for name in type(table).model_fields:
+        value = getattr(table, name)
+        if name not in table.model_fields_set or not value:
+            continue
+        text = value if isinstance(value, str) else ", ".join(value)
+        part = callers if name in whom else limits
+        part.append(f"{name} {text}")
+    for_whom = "; ".join(callers) or "every caller"
+    limited_to = "; ".join(limits) or "everything"
+    return f"{for_whom}: {limited_to}"
 
 
 def reduce(settings: config.Settings, caller: user.User) -> user.User:

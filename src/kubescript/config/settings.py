@@ -221,9 +221,12 @@ class Settings(pydantic_settings.BaseSettings):
 
     def lower_clusters(self, most: Mode) -> dict[str, object]:
         """Returns the tables of listed and found clusters, with no mode above `most`."""
-        contexts = {name: _lowered(own, self.of_context(name).mode, most) for name, own in self.contexts.items()}
-        found = tuple(_lowered(own, self.of_found("", own).mode, most) for own in self.fleet.settings)
-        return {"contexts": contexts, "fleet": self.fleet.model_copy(update={"settings": found})}
+        contexts = {
+            name: _lower_table(listed, self.of_context(name).mode, most) for name, listed in self.contexts.items()
+        }
+        found = [_lower_table(table, self.of_found("", table).mode, most) for table in self.fleet.settings]
+        fleet = self.fleet.model_copy(update={"settings": tuple(found)})
+        return {"contexts": contexts, "fleet": fleet}
 
     def lower_commands(self, most: Mode) -> dict[str, object]:
         """Returns the table of `openstack`, which makes no plans and so writes nothing below `direct`. Writes by `oc`
@@ -352,7 +355,7 @@ class Settings(pydantic_settings.BaseSettings):
 _Policy = TypeVar("_Policy", bound=ClusterPolicy)
 
 
-def _lowered(own: _Policy, mode: Mode, most: Mode) -> _Policy:
+def _lower_table(own: _Policy, mode: Mode, most: Mode) -> _Policy:
     """Returns a cluster's table with a mode that is not above `most`."""
     return own.model_copy(update={"writes": lower(mode, most)})
 

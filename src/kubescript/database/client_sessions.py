@@ -78,11 +78,15 @@ def find(connection: Connection, digest: str, person: str, replica: str) -> Wher
 def beat(connection: Connection, replica: str, keep_s: float) -> int:
     """Notes that a replica is alive; returns how many are. Forgets the sessions of those that died `keep_s` ago."""
     own = postgresql.insert(_REPLICAS).values(id=replica, seen=_NOW, ended=False)
-    connection.execute(own.on_conflict_do_update(index_elements=[_REPLICAS.c.id], set_={"seen": _NOW}))
-    dead = select(_REPLICAS.c.id).where(_REPLICAS.c.seen < _NOW - keep_s - _DEAD_S)
-    connection.execute(delete(_SESSIONS).where(_SESSIONS.c.replica.in_(dead)))
-    connection.execute(delete(_REPLICAS).where(_REPLICAS.c.id.in_(dead)))
-    return connection.scalar(select(func.count()).select_from(_REPLICAS).where(_IS_ALIVE)) or 1
+    seen = own.on_conflict_do_update(index_elements=[_REPLICAS.c.id], set_={"seen": _NOW})
+    connection.execute(seen)
+    has_long_died = _REPLICAS.c.seen < _NOW - keep_s - _DEAD_S
+    dead = select(_REPLICAS.c.id).where(has_long_died)
+    is_of_dead = _SESSIONS.c.replica.in_(dead)
+    connection.execute(delete(_SESSIONS).where(is_of_dead))
+    connection.execute(delete(_REPLICAS).where(has_long_died))
+    living = select(func.count()).select_from(_REPLICAS).where(_IS_ALIVE)
+    return connection.scalar(living) or 1
 
 
 def leave(connection: Connection, replica: str) -> None:

@@ -52,7 +52,7 @@ class ClusterApi(following.Followed):
 
     def _name(self, key: hub.Key) -> str:
         """Returns the member's name: the Cluster's own, or behind its namespace where all are watched."""
-        # Attack: a Cluster that somebody makes in another namespace takes over a name, with all that the name permits.
+        # Attack: a Cluster made in another namespace takes over a name, with all that the name permits.
         # A namespace has no dots, so no two Clusters have one name.
         return key.name if self._clusters.kind.namespace else f"{key.namespace}.{key.name}"
 

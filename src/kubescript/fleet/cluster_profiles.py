@@ -17,7 +17,7 @@ _GROUP: Final = "multicluster.x-k8s.io"
 _LABEL: Final = "x-k8s.io/cluster-profile"
 """The label, of KEP-4322, by which a Secret says to which profile its credentials belong."""
 _KUBECONFIG: Final = "Config"
-_TOKEN: Final = "token"  # noqa: S105  the key's name
+_TOKEN: Final = "token"  # noqa: S105 - the name of a key
 _PROVIDER: Final = "secretreader"
 """The SIG's provider whose credentials are a token in a Secret. Others are programs, of which none is run."""
 _UNUSED: Final = frozenset({"extensions", "disable-compression"})
@@ -63,8 +63,8 @@ class ClusterProfiles(following.Followed):
 
     def __init__(self, cluster: base.Cluster, namespace: str, label_selector: str, most: int) -> None:
         """`label_selector` selects ClusterProfiles. At most `most` of them are kept."""
-        # Attack: a profile that somebody makes in another namespace names a server of his, which gets the token of a
-        # Secret in this one. Here, only a Secret with the label gives its token away.
+        # Attack: a profile made in another namespace names an attacker's server, which gets the token of a Secret in
+        # this one. Here, only a Secret with the label gives its token away.
         profiles = hub.Kind(_GROUP, "clusterprofiles", namespace, label_selector)
         secrets = hub.Kind("", "secrets", namespace, _LABEL)
         self._profiles = hub.Watch(cluster, profiles, _read_profile, most)

@@ -74,8 +74,7 @@ def check(name: str, labels: Mapping[str, str], content: bytes) -> Member:
         raise _refuse(name, f"its kubeconfig is larger than {objects.MAX_BYTES >> 10} KiB")
     data = kubeconfig.parse(content, f"the kubeconfig of {name}", is_found=True)
     context = _current(data, name)
-    cluster = _named(data, "clusters", "cluster", context.get("cluster"), name)
-    user = _named(data, "users", "user", context.get("user"), name) if context.get("user") else {}
+    cluster, user = _find_sections(data, context.get("cluster"), context.get("user"), name)
     kept = _keep(cluster, _CLUSTER_FIELDS, name)
     credentials = _keep(user, _USER_FIELDS, name)
     namespace = _namespace(context)
@@ -119,10 +118,15 @@ def _of_context(data: dict[str, Any], entry: dict[str, Any], folder: Path) -> Me
         raise _refuse(name, "this cannot be a context's name")
     context = kubeconfig.section(entry, "context")
     cluster_name = str(context.get("cluster"))
-    cluster = _named(data, "clusters", "cluster", cluster_name, name)
-    user = _named(data, "users", "user", context.get("user"), name) if context.get("user") else {}
-    own = _with_absolute(cluster, folder), _with_absolute(user, folder)
-    return _member(name, _labels_of(context), *own, _namespace(context), cluster_name)
+    cluster, user = _find_sections(data, cluster_name, context.get("user"), name)
+    return _member(
+        name,
+        _labels_of(context),
+        _with_absolute(cluster, folder),
+        _with_absolute(user, folder),
+        _namespace(context),
+        cluster_name,
+    )
 
 
 def _member(
@@ -168,9 +172,17 @@ def _current(data: dict[str, Any], name: str) -> dict[str, Any]:
     raise _refuse(name, "its kubeconfig has no current context")
 
 
-def _named(data: dict[str, Any], entries: str, key: str, wanted: object, name: str) -> dict[str, Any]:
+def _find_sections(
+    data: dict[str, Any], cluster: object, user: object, name: str
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Returns the cluster and the user of these names; an empty user if none is named."""
+    found = _find_section(data, "cluster", cluster, name)
+    return found, _find_section(data, "user", user, name) if user else {}
+
+
+def _find_section(data: dict[str, Any], key: str, wanted: object, name: str) -> dict[str, Any]:
     """Returns the cluster or user of this name."""
-    for entry in kubeconfig.entries(data, entries):
+    for entry in kubeconfig.entries(data, f"{key}s"):
         if entry.get("name") == wanted:
             return kubeconfig.section(entry, key)
     raise _refuse(name, f"the {key} that its context names is not in the kubeconfig")

@@ -91,9 +91,11 @@ def _cluster_of(config: _ClientConfig) -> dict[str, str]:
 def _read_cluster(content: bytes) -> _Cluster:
     cluster = msgspec.json.decode(content, type=_Written)
     config = next(iter(cluster.spec.configs), None)
-    if config is not None and len(config.url) + len(config.ca) > objects.MAX_BYTES:
+    size = len(config.url) + len(config.ca) if config is not None else 0
+    if size > objects.MAX_BYTES:
         raise ValueError(f"its address and caBundle are larger than {objects.MAX_BYTES >> 10} KiB")
-    is_available = cluster.spec.is_accepted and _Condition(_AVAILABLE, "True") in cluster.status.conditions
+    is_reported = _Condition(_AVAILABLE, "True") in cluster.status.conditions
+    is_available = cluster.spec.is_accepted and is_reported
     return _Cluster(cluster.metadata.labels, is_available, config)
 
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import fnmatch
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Final
 
 from kubescript import config, errors
 from kubescript.auth import user
-from kubescript.kube import selectors
+from kubescript.kube import selectors, wildcards
 from kubescript.output import sanitizing
 
 __all__ = ["describe", "is_for", "matches", "narrow", "reduce", "scopes"]
@@ -86,7 +85,7 @@ def is_for(table: config.Callers, caller: user.User) -> bool:
 
 def matches(names: Iterable[str], patterns: Sequence[str]) -> bool:
     """Says whether one of the names matches one of the patterns; `*` stands for anything."""
-    return any(fnmatch.fnmatchcase(name, pattern) for name in names for pattern in patterns)
+    return any(wildcards.matches(name, patterns) for name in names)
 
 
 def _shorten(names: Sequence[str]) -> str:

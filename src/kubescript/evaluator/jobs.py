@@ -14,7 +14,7 @@ from kubescript import config, errors, types
 from kubescript.broker import broker, operation
 from kubescript.changes import draft
 from kubescript.evaluator import answers, hosts, runbook_calls, script_request
-from kubescript.kube import namespace_patterns
+from kubescript.kube import wildcards
 from kubescript.output import styles
 from kubescript.runbooks import folder
 from kubescript.wire import exchanges
@@ -75,7 +75,7 @@ class Jobs:
         names, namespace = self.handler.names, self.handler.namespace
         patterns = self.settings.namespaces or ()
         # Attack: the default of a kubeconfig or of a saved cluster names a namespace that the caller may not see.
-        if patterns and not namespace_patterns.is_permitted(namespace, patterns):
+        if patterns and not wildcards.matches(namespace, patterns):
             namespace = _DEFAULT
         return exchanges.Parameters(namespace, names[0], names, patterns)
 

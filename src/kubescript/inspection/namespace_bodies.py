@@ -13,7 +13,7 @@ from typing import Final
 import msgspec
 
 from kubescript.inspection import metadata_bodies, served_objects
-from kubescript.kube import namespace_patterns, selectors
+from kubescript.kube import selectors, wildcards
 from kubescript.wire import inspection
 
 __all__ = ["events", "of_list"]
@@ -100,7 +100,7 @@ def _make_pick(served: inspection.Namespaces) -> _Pick:
     has_fields, _ = selectors.fields(served.field_selector, _FIELDS)
 
     def picks(namespace: _Namespace) -> bool:
-        if not namespace_patterns.is_permitted(namespace.metadata.name, served.patterns):
+        if not wildcards.matches(namespace.metadata.name, served.patterns):
             return False
         found = msgspec.to_builtins(namespace)
         return all(check is None or check(found) for check in (has_labels, has_fields))

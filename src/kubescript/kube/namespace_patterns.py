@@ -3,22 +3,16 @@ masking process decide by them, and the SDK knows by them where it can list."""
 
 from __future__ import annotations
 
-import fnmatch
 from collections.abc import Sequence
 from typing import Final
 
-__all__ = ["PATTERN", "describe", "is_literal", "is_permitted"]
+__all__ = ["PATTERN", "describe", "is_literal"]
 
-# `fnmatch` knows `?` and brackets too, which no name contains.
+# `wildcards` knows `?` and brackets too, which no name contains.
 PATTERN: Final = r"[a-z0-9*]([-a-z0-9*]{0,61}[a-z0-9*])?"
 """The grammar of a pattern: that of a namespace's name, and `*`."""
 _SHOWN: Final = 200
 """How many characters of the patterns a text shows."""
-
-
-def is_permitted(namespace: str, patterns: Sequence[str]) -> bool:
-    """Says whether one of the patterns matches a namespace's name; `*` stands for anything."""
-    return any(fnmatch.fnmatchcase(namespace, pattern) for pattern in patterns)
 
 
 def is_literal(pattern: str) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from kubescript.kube import kinds, namespace_patterns
+from kubescript.kube import kinds, namespace_patterns, wildcards
 from kubescript.request import request
 
 __all__ = ["find_denial", "is_listing"]
@@ -44,10 +44,10 @@ def is_listing(call: request.Request) -> bool:
 
 def _is_within(call: request.Request, patterns: Sequence[str]) -> bool:
     """Says whether a request stays within the permitted namespaces."""
-    if call.namespace and not namespace_patterns.is_permitted(call.namespace, patterns):
+    if call.namespace and not wildcards.matches(call.namespace, patterns):
         return False
     if kinds.is_namespace(call.group, call.resource):
-        is_own = call.verb == "get" and namespace_patterns.is_permitted(call.name, patterns)
+        is_own = call.verb == "get" and wildcards.matches(call.name, patterns)
         # What does not match is left out of a list or watch.
         return call.method == "GET" and (is_own or call.verb in _LISTS)
     # Attack: a custom resource is called `namespaces`, and its name counts as the namespace of its objects.

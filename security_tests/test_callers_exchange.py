@@ -15,7 +15,7 @@ from typing import Any, Final
 import pytest
 
 from kubescript import config, errors
-from kubescript.auth import exchange, exchanges
+from kubescript.auth import exchange, exchanged_tokens
 from kubescript.cluster import acting
 from kubescript_sandbox.host import cancellation
 from security_tests import audiences
@@ -239,7 +239,7 @@ def test_what_is_kept_of_a_caller_and_under_way_for_one_is_bounded() -> None:
         assert not audience.startswith("slow") or answers.wait(60)
         return acting.Token(audience + "x" * 16_000, time.time() + 600)
 
-    kept = exchanges.Exchanges(exchange_slowly)
+    kept = exchanged_tokens.Exchanges(exchange_slowly)
     given, never = acting.Token("own"), cancellation.Cancellation()
     for number in range(1_000):
         assert kept.get(given, f"a{number}-", time.monotonic() + 60, never).startswith(f"a{number}-")

@@ -29,7 +29,7 @@ from kubescript.toolsets import builtin
 from kubescript_sandbox.host import cancellation, executor, spawner
 
 if TYPE_CHECKING:
-    from kubescript.auth import authenticator, exchange, exchanges, user
+    from kubescript.auth import authenticator, exchange, exchanged_tokens, user
     from kubescript.changes import approval, plan, planning
     from kubescript.server import served
     from kubescript.transports import backend
@@ -282,7 +282,7 @@ class Application:
                 self._keeper = recovery.Keeper(self._plans, self._open_notifier())
             return self._keeper
 
-    def _open_exchange(self) -> exchanges.Exchange | None:
+    def _open_exchange(self) -> exchanged_tokens.Exchange | None:
         """Returns what exchanges callers' tokens, which is made when it is first needed; None if the settings have no
         endpoint. Raises ConfigError."""
         settings = self.settings

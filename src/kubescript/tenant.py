@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 from kubescript import clusters as cluster_parts
 from kubescript import concurrency, config, contexts, evaluator, redaction, types
 from kubescript.audit import recorder
-from kubescript.auth import access_rules, exchanges, namesakes, user
+from kubescript.auth import access_rules, exchanged_tokens, namesakes, user
 from kubescript.broker import operation
 from kubescript.changes import rollouts, writer
 from kubescript.cluster import acting
@@ -66,7 +66,7 @@ class Shared:
     """Finds who applies the plans of authenticated callers; None for those who do."""
     approvers: approval.Approvers | None = None
     """Judges who has approved a plan."""
-    exchange: Callable[[], exchanges.Exchange | None] = lambda: None
+    exchange: Callable[[], exchanged_tokens.Exchange | None] = lambda: None
     """Returns what exchanges callers' tokens; None if nothing does. Raises ConfigError."""
     flags: str = ""
     """The flags with which a command finds this server's plans, preceded by a space."""
@@ -285,7 +285,7 @@ class Tenant:
 def act_for(
     settings: config.Settings,
     caller: user.User | None,
-    open_exchange: Callable[[], exchanges.Exchange | None] = lambda: None,
+    open_exchange: Callable[[], exchanged_tokens.Exchange | None] = lambda: None,
     *,
     is_only: bool = False,
 ) -> acting.Acting | None:
@@ -295,7 +295,7 @@ def act_for(
         return None
     if settings.acts_as == "caller":
         exchange = open_exchange()
-        return acting.Bearer(is_only, exchanges.Exchanges(exchange).get if exchange is not None else None)
+        return acting.Bearer(is_only, exchanged_tokens.Exchanges(exchange).get if exchange is not None else None)
     names = settings.impersonation
     user = names.user_prefix + caller.name
     groups = _list_groups(names, caller.groups)

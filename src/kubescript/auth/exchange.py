@@ -1,5 +1,5 @@
 """Exchanges callers' tokens at the identity provider for tokens of other audiences: OAuth's token exchange (RFC 8693),
-and Microsoft's on-behalf-of flow. Blocking; `exchanges` calls it in separate threads."""
+and Microsoft's on-behalf-of flow. Blocking; `exchanged_tokens` calls it in separate threads."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ from starlette.types import Message, Scope
 
 from kubescript import config, errors
 from kubescript.auth import user
-from kubescript.transports import allowance, backend, retained, sessions, sse, stream_events
+from kubescript.transports import allowance, backend, mcp_sessions, retained, sse, stream_events
 from kubescript.transports import scope_keys as keys
 
 if TYPE_CHECKING:
@@ -124,7 +124,7 @@ class Seat:
         if limits.stateless:
             self.sessions = manager(stateless, stateless=True, max_request_body_size=body)
         else:
-            self.sessions = sessions.Sessions(
+            self.sessions = mcp_sessions.Sessions(
                 server,
                 self._events,
                 self._beyond,

@@ -19,7 +19,7 @@ import anyio
 import pytest
 
 from kubescript import config, errors
-from kubescript.auth import exchange, exchanges
+from kubescript.auth import exchange, exchanged_tokens
 from kubescript.cluster import acting
 from kubescript_safety.controlplane import pki
 from kubescript_sandbox.host import cancellation
@@ -230,7 +230,7 @@ def test_many_requests_with_one_token_cost_one_exchange(lives_s: int, tmp_path: 
     """Also with a token that soon expires; another audience costs one more."""
     given = acting.Token("opaque", time.time() + lives_s, frozenset({AUDIENCE}))
     with asking(tmp_path, (200, {"access_token": "exchanged"})) as endpoint:
-        kept = exchanges.Exchanges(endpoint.exchange)
+        kept = exchanged_tokens.Exchanges(endpoint.exchange)
         for audience in ["prod-eu"] * 20 + ["prod-us"]:
             asked = kept.get(given, audience, time.monotonic() + 60, cancellation.Cancellation())
             assert asked == "exchanged"

@@ -3,7 +3,10 @@ names, where the server asks who they are and where it asks nobody. What the com
 
 from __future__ import annotations
 
+import contextlib
+import os
 import socket
+import time
 from collections.abc import Iterator, Mapping
 from concurrent import futures
 from pathlib import Path
@@ -14,6 +17,8 @@ import httpx2
 import pytest
 
 from kubescript import concurrency, errors
+from kubescript.cli import demo
+from security_tests import benches
 from tests.kit import http_server, kubectl
 
 TOKENS: Final = {"bob": "token-of-bob-0123456789", "mallory": "token-of-mallory-0123456789"}
@@ -83,6 +88,51 @@ def test_made_up_tokens_have_the_places_of_one_caller(name: str, silent: socket.
         silent.close()
         assert all("server.busy" not in call.result(120) for call in calls if not call.done())
         assert VERSION in asked(port, LOCAL, made_up(0, url, name))
+
+
+@pytest.mark.promise("H-09")
+def test_only_one_script_of_a_caller_competes_for_the_cores(tmp_path: Path) -> None:
+    """Of three long scripts of one caller, two run at a lower priority; another caller's script beside them does not,
+    and no later one does."""
+    tokens = tmp_path / "tokens"
+    tokens.write_text("".join(f"{token},{name}\n" for name, token in TOKENS.items()))
+    tokens.chmod(0o600)
+    file = tmp_path / "settings.toml"
+    file.write_text(f'toolsets = ["code"]\n[auth]\ntokens_file = "{tokens}"\n[limits]\ndefault_timeout_ms = 3000\n')
+    flags = ("--snapshot", str(demo.SNAPSHOT), "--config", str(file), "--stateless")
+    with http_server.serving(flags) as port, futures.ThreadPoolExecutor(4) as pool:
+        calls = [
+            pool.submit(evaluated, port, name, "while True: pass") for name in ("mallory", "mallory", "mallory", "bob")
+        ]
+        most = 0
+        while not all(call.done() for call in calls):
+            most = max(most, count_nicer_workers())
+            time.sleep(0.01)
+        assert most == 2
+        assert all("limit.time" in call.result() for call in calls)
+        assert evaluated(port, "mallory", "6 * 7") == "42"
+        assert count_nicer_workers() == 0
+
+
+def evaluated(port: int, name: str, script: str) -> str:
+    """The text that answers a script of this caller."""
+    call = {"name": "evaluate_script", "arguments": {"script": script}}
+    body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call}
+    headers = JSON | {"Authorization": f"Bearer {TOKENS[name]}"}
+    answer: dict[str, Any] = httpx2.post(f"http://127.0.0.1:{port}/mcp", json=body, headers=headers, timeout=120).json()
+    return str(answer["result"]["content"][0]["text"])
+
+
+def count_nicer_workers() -> int:
+    """How many workers of this process leave the cores to others."""
+    count = 0
+    for server in benches.children(os.getpid()):
+        with contextlib.suppress(OSError):  # one that has just ended
+            count += sum(
+                os.getpriority(os.PRIO_PROCESS, each) > os.getpriority(os.PRIO_PROCESS, 0)
+                for each in benches.children(server)
+            )
+    return count
 
 
 def first(calls: list[futures.Future[str]], count: int) -> list[str]:

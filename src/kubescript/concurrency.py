@@ -65,8 +65,9 @@ class Concurrency:
         return len(self._waiting)
 
     @contextlib.asynccontextmanager
-    async def place(self, caller: str = "") -> AsyncIterator[None]:
-        """Holds a place among the running scripts. Waits for it, or raises Busy at once when the queue is full."""
+    async def place(self, caller: str = "") -> AsyncIterator[bool]:
+        """Holds a place among the running scripts. Waits for it, or raises Busy at once when the queue is full. Yields
+        whether the caller, one of several, already had another place."""
         if self._closed:
             raise _ending()
         if caller in self._waiting or not self._may_run(caller):
@@ -74,7 +75,7 @@ class Concurrency:
         else:
             self._running[caller] += 1
         try:
-            yield
+            yield self._shared and self._running[caller] > 1
         finally:
             self._leave(caller)
 

@@ -89,7 +89,9 @@ class Evaluator:
                 # Scripts that wait for a cluster may take half an hour; they leave places to all others.
                 if waits_ms:
                     await held.enter_async_context(self._places.waits.place(self._owner))
-                await held.enter_async_context(self._places.scripts.place(self._owner))
+                has_others = await held.enter_async_context(self._places.scripts.place(self._owner))
+                # Attack: the long scripts of one caller take all cores. Only one of them competes with others' scripts.
+                request = replace(request, yields_cores=has_others)
                 return await self._evaluate_in_thread(request)
         except errors.KubescriptError as error:
             failure = error

@@ -102,6 +102,7 @@ class Jobs:
             on_progress=_progress_reporter(request.on_progress, style),
             on_refused=operation.summary.refuse,
             cancellation=request.switch,
+            yields_cores=request.yields_cores,
         )
 
     def _open_runbooks(

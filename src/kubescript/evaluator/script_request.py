@@ -30,6 +30,8 @@ class ScriptRequest:
     on_progress: Report | None
     by_caller: bool = False
     """Whether the caller wrote the script, rather than one of our tools, which puts other strings into its scripts."""
+    yields_cores: bool = False
+    """Whether the scripts of other callers may compute first."""
     switch: cancellation.Cancellation = field(default_factory=cancellation.Cancellation)
     """Ends the worker and the running calls, on cancellation and when the script's time is over."""
     since: float = field(default_factory=time.monotonic)

@@ -71,6 +71,8 @@ class Job(Generic[P_co, Answer_co]):
     deadline: float | None = None
     """When the script must end, on the `time.monotonic` clock. None: when its timeout has passed, counted from its
     start."""
+    yields_cores: bool = False
+    """Whether other processes may compute first."""
     on_refused: Callable[[str], None] = lambda _: None
     """Called with the code of the limit that prevents a call."""
 

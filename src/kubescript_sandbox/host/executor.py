@@ -106,6 +106,8 @@ class Executor:
                 frames = self._try_to_greet(worker)
                 if frames is None:
                     return _cancel_outcome() if job.cancellation.cancelled else None
+                if job.yields_cores:
+                    worker.yield_cores()
                 talk = conversation.Conversation(job, frames, self._guest)
                 fault = talk.run()
                 used = usage.read(worker.pid) if fault is None else None

@@ -114,13 +114,18 @@ def test_every_metric_of_the_dashboard_and_the_rules_is_scraped(served: Served) 
     assert served.seen.firing() == set()
 
 
-def test_a_cluster_that_is_away_raises_its_alert_until_it_answers(served: Served) -> None:
-    """By name, and without one for the cluster beside it."""
+def test_a_cluster_that_does_not_serve_raises_its_alert_until_it_does(served: Served) -> None:
+    """One that is away, and one that refuses the token: each by name, and without one for the cluster beside it."""
     patience.until(lambda: served.fires("KubescriptClusterUnreachable", "away"))
     assert served.seen.firing() == {("KubescriptClusterUnreachable", "away")}
     back = api_server.Server(port=served.away)
+    back.steps = [api_server.whole(b"{}", "401 Unauthorized")] * 1_000
     try:
+        patience.until(lambda: served.fires("KubescriptClusterRefuses", "away"))
         patience.until(lambda: not served.fires("KubescriptClusterUnreachable", "away"))
+        assert served.seen.firing() == {("KubescriptClusterRefuses", "away")}
+        back.steps.clear()
+        patience.until(lambda: not served.fires("KubescriptClusterRefuses", "away"))
     finally:
         back.close()
     assert served.seen.firing() == set()

@@ -31,6 +31,8 @@ class Break:
 class Report:
     """The findings of a check so far."""
 
+    path: Path
+    """The current file of the chain."""
     files: int = 0
     records: int = 0
     first: int = 0
@@ -40,16 +42,16 @@ class Report:
     gaps: int = 0
     """How many records could not be written in time."""
     keyed: bool = False
-    anchored: bool = False
-    """Whether the requested hash was found."""
-    missing: str = ""
-    """The requested hash, if not found."""
+    torn: bool = False
+    """Whether the beginning of a record, without its end, stands behind the last one."""
+    found: set[str] = field(default_factory=set)
+    """Those of the wanted hashes that a record has."""
     broken: Break | None = None
 
     @property
     def whole(self) -> bool:
-        """Whether every record is unaltered, and the requested hash was found."""
-        return self.broken is None and not self.missing
+        """Whether every record is unaltered."""
+        return self.broken is None
 
 
 class _Broken(Exception):
@@ -60,28 +62,26 @@ class _Broken(Exception):
         self.line = line
 
 
-def verify(path: Path, key: bytes | None = None, anchor: str = "") -> Report:
-    """Checks the whole chain that ends in `path`; `anchor` is a hash that it must contain."""
-    report = Report()
+def verify(path: Path, key: bytes | None = None, wanted: frozenset[str] = frozenset()) -> Report:
+    """Checks the whole chain that ends in `path`, and looks for the `wanted` hashes in it."""
+    report = Report(path)
     with rotation.frozen(path) as parts:
         for part in parts:
             report.files += 1
-            checker = _Checker(report, key, anchor)
-            report.broken = _check_file(part, report, checker)
+            checker = _Checker(report, key, wanted)
+            report.broken = _check_file(part, report, checker, is_last=part is parts[-1])
             if report.broken is not None:
                 return report
-    if anchor and not report.anchored:
-        report.missing = anchor
     return report
 
 
-def _check_file(part: rotation.Part, report: Report, checker: _Checker) -> Break | None:
+def _check_file(part: rotation.Part, report: Report, checker: _Checker, *, is_last: bool) -> Break | None:
     """Returns the first altered record of one file; None if there is none."""
     number = 0
     try:
         for number, line in enumerate(part.lines(), 1):
             checker.take(number, line)
-        checker.end()
+        checker.end(is_last=is_last)
     except _Broken as error:
         line_number = error.line or number
         kind = error.kind
@@ -94,37 +94,52 @@ def _check_file(part: rotation.Part, report: Report, checker: _Checker) -> Break
 class _Checker:
     """The check of one file's lines against the chain so far."""
 
-    def __init__(self, report: Report, key: bytes | None, anchor: str) -> None:
+    def __init__(self, report: Report, key: bytes | None, wanted: frozenset[str]) -> None:
         self._report = report
         self._key = key
-        self._anchor = anchor
+        self._wanted = wanted
         self._torn: tuple[int, bytes, str] | None = None
         """Number, text and fault of a line that is not a record."""
+        self._is_ended = True
+        """Whether the last line has its newline."""
 
     def take(self, number: int, line: bytes) -> None:
         """Checks the next line. Raises _Broken."""
+        if not self._is_ended:
+            raise _Broken("changed", "the line before it is too long")
         content = line.removesuffix(b"\n")
         keyed = self._report.keyed or _says_keyed(content)
         try:
             record = chain.parse(content, self._key, keyed=keyed)
         except chain.Damaged as error:
-            self.end()
+            self._refuse_torn()
             self._torn = (number, line, str(error))
             return
         self._check_repair(record)
         self._check_link(record)
-        if line == content:
-            raise _Broken("torn", "the last record has no newline; the server repairs this when it starts next")
+        self._is_ended = line != content
         self._count(record)
 
-    def end(self) -> None:
+    def end(self, *, is_last: bool) -> None:
         """Checks the end of the file. Raises _Broken."""
         if self._torn is None:
             return
+        # A killed server, of a pod that is gone, leaves half a record, which no other server repairs. The lock is ours,
+        # so none is writing. Whoever cuts a record in two has removed it, which is not seen here either.
+        _, line, _ = self._torn
+        if is_last and self._report.records and not line.endswith(b"\n") and chain.is_torn(line):
+            self._report.torn = True
+            return
+        self._refuse_torn()
+
+    def _refuse_torn(self) -> None:
+        """Raises _Broken for a line that is not a record, if there is one."""
+        if self._torn is None:
+            return
         number, line, why = self._torn
-        if line.endswith(b"\n"):
+        if line.endswith(b"\n") or not chain.is_torn(line):
             raise _Broken("changed", why, number)
-        raise _Broken("torn", "the last line is incomplete; the server repairs this when it starts next", number)
+        raise _Broken("torn", "the line is incomplete", number)
 
     def _check_repair(self, record: dict[str, Any]) -> None:
         """Lets a repair record excuse the torn line before it, if it names that line. Raises _Broken."""
@@ -134,8 +149,8 @@ class _Checker:
         torn = self._torn[1].removesuffix(b"\n")
         digest = hashlib.sha256(torn).hexdigest()
         named = (record.get("type"), record.get("torn_bytes"), record.get("torn_sha256"))
-        if named != ("repair", len(torn), digest):
-            self.end()
+        if named != ("repair", len(torn), digest) or not chain.is_torn(torn):
+            self._refuse_torn()
         self._torn = None
 
     def _check_link(self, record: dict[str, Any]) -> None:
@@ -164,8 +179,8 @@ class _Checker:
                 f"record {record['record']} is missing here: while a server was running, the file was emptied, moved, "
                 "removed or replaced",
             )
-        if record["hash"] == self._anchor:
-            report.anchored = True
+        if record["hash"] in self._wanted:
+            report.found.add(record["hash"])
         if record.get("type") == "repair":
             report.repairs += 1
         if record.get("type") == "gap":
@@ -197,8 +212,6 @@ def as_text(report: Report, *, checked: bool = True) -> str:
         broken = report.broken
         whole = f"{report.records} records before it are whole"
         return f"BROKEN {broken.file} line {broken.line}: {broken.kind}: {broken.why}; {whole}"
-    if report.missing:
-        return f"BROKEN {_missing_as_text(report)}"
     verdict = "are whole" if checked else "NOT CHECKED: their hashes are keyed; give --key FILE"
     files = "files" if report.files != 1 else "file"
     parts = [f"{report.records} records in {report.files} {files} {verdict}"]
@@ -208,18 +221,11 @@ def as_text(report: Report, *, checked: bool = True) -> str:
         parts.append(f"{report.repairs} torn by a crash and repaired")
     if report.gaps:
         parts.append(f"{report.gaps} could not be written in time")
+    if report.torn:
+        parts.append("the last line is torn: a crash has cut it off, or somebody has, which --heads finds")
     if report.keyed and checked:
         parts.append("keyed")
-    last = report.head.seq - 1
-    return "; ".join(parts) + f"\nhead {report.head.hash} (record {last})"
-
-
-def _missing_as_text(report: Report) -> str:
-    """Returns the possible reasons for a missing hash, which the chain alone cannot tell apart."""
-    older = ""
-    if report.first:
-        older = f", or it was in a file older than these, which begin at record {report.first}"
-    return (
-        f"removed: no record has the hash {report.missing}: the end of the chain was cut off, the whole chain was "
-        f"rewritten, or the hash belongs to another chain{older}; the {report.records} records found are chained"
-    )
+    text = "; ".join(parts)
+    if report.records:
+        text += f"\nhead {report.head.hash} (record {report.head.seq - 1} of {report.path.name})"
+    return text

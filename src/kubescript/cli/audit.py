@@ -5,10 +5,9 @@ from __future__ import annotations
 import contextlib
 import datetime
 import functools
-import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TextIO
 
 import click
 
@@ -67,15 +66,6 @@ _KEY_OPTION: Final = click.option(
 )
 
 
-def _parse_hash(_context: click.Context, _option: click.Parameter, value: str) -> str:
-    """Returns the hash that an option gives, in lower case."""
-    if value and not re.fullmatch(r"[0-9A-Fa-f]{64}", value):
-        raise click.BadParameter(
-            f"{value!r} is not a hash of 64 hexadecimal digits, as printed by `verify` and the server's log"
-        )
-    return value.lower()
-
-
 def _find_files(_context: click.Context, _argument: click.Parameter, given: tuple[Path, ...]) -> tuple[Path, ...]:
     """Returns the files, and in place of a folder the `.jsonl` files in it: pods have no shell that would find them."""
     found: list[Path] = []
@@ -91,23 +81,31 @@ def _find_files(_context: click.Context, _argument: click.Parameter, given: tupl
 @click.argument("files", type=user_path.UserPath(), nargs=-1, required=True, metavar="FILE...", callback=_find_files)
 @_KEY_OPTION
 @click.option(
-    "--head", "anchor", default="", callback=_parse_hash,
-    help="Hash that you noted earlier: fail if the chain does not contain it.",
+    "--heads", "earlier", type=click.File(encoding="utf-8", errors="replace"),
+    help="What an earlier `verify` printed, or - for stdin: fail if one of its heads is no longer in a chain.",
 )  # fmt: skip
 @click.pass_context
 @_explain_errors
-def verify(context: click.Context, files: tuple[Path, ...], key_file: Path | None, anchor: str) -> None:
+def verify(context: click.Context, files: tuple[Path, ...], key_file: Path | None, earlier: TextIO | None) -> None:
     """Check the whole chain of each FILE, rotated files included; a folder stands for its .jsonl files. Of several
     replicas' files, check also that each plan was approved on one of them and applied once. Exit code 1: a record was
     changed or is missing; 2: a chain is keyed and no key was given."""
-    if anchor and len(files) > 1:
-        raise click.UsageError("--head is the head of one chain; give its FILE alone")
+    from kubescript.audit import heads
+
+    wanted = {} if earlier is None else heads.read(earlier)
+    found: set[str] = set()
     codes = []
     for file in files:
-        code, text = _verify(file, key_file, anchor)
+        code, text, those = _verify(file, key_file, frozenset(wanted))
         codes.append(code)
+        found |= those
         click.echo(f"{file}: {text}" if len(files) > 1 else text)
-    if len(files) > 1 and _BROKEN not in codes:
+    if _BROKEN in codes:
+        context.exit(_BROKEN)
+    if earlier is not None:
+        click.echo(heads.as_text(wanted, found))
+        codes.append(_BROKEN if wanted.keys() - found else 0)
+    if len(files) > 1:
         codes.append(_compare(files))
     context.exit(_BROKEN if _BROKEN in codes else max(codes))
 
@@ -121,18 +119,18 @@ def _compare(files: tuple[Path, ...]) -> int:
     return _BROKEN if report.faults else 0
 
 
-def _verify(file: Path, key_file: Path | None, anchor: str = "") -> tuple[int, str]:
-    """Returns the exit code of `verify`, and its text."""
+def _verify(file: Path, key_file: Path | None, wanted: frozenset[str] = frozenset()) -> tuple[int, str, set[str]]:
+    """Returns the exit code of `verify`, its text, and the wanted heads that are in the chain."""
     from kubescript.audit import file_checks
     from kubescript.audit import verify as checking
 
     key = file_checks.read_key(key_file)
-    report = checking.verify(file, key, anchor)
-    if not report.whole:
-        return _BROKEN, checking.as_text(report)
+    report = checking.verify(file, key, wanted)
     is_checked = key_file is not None or not report.keyed
     text = checking.as_text(report, checked=is_checked)
-    return 0 if is_checked else _UNKNOWN, text
+    if not report.whole:
+        return _BROKEN, text, report.found
+    return 0 if is_checked else _UNKNOWN, text, report.found
 
 
 def _verifies_first(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -148,7 +146,7 @@ def _verifies_first(command: Callable[..., Any]) -> Callable[..., Any]:
     def run(*arguments: Any, file: Path, key_file: Path | None, unverified: bool, **flags: Any) -> Any:
         from kubescript.audit import reader
 
-        code, text = _verify(file, key_file)
+        code, text, _ = _verify(file, key_file)
         if code:
             # Raises the error if the file is not an audit record at all.
             next(reader.records(file), None)

@@ -26,7 +26,7 @@ def test_the_commands_are_there() -> None:
     every = "".join(
         trails.run("audit", name, "--help").stdout for name in ("verify", "show", "stats", "role", "replay")
     )
-    for flag in ("--session", "--script", "--since", "--denied", "--json", "--key", "--head", "--snapshot"):
+    for flag in ("--session", "--script", "--since", "--denied", "--json", "--key", "--heads", "--snapshot"):
         assert flag in every and flag in audit_page.PAGE
 
 

@@ -55,7 +55,7 @@ class Fleet(section.Section):
     managed_service_account: str = "kubescript"
     """The ManagedServiceAccount whose tokens the server uses, for `open-cluster-management`."""
     max_clusters: Annotated[int, Field(ge=1, le=10_000)] = 1000
-    """How many clusters are offered, the first ones by name."""
+    """How many clusters are offered: of a hub the oldest objects, of a folder the first ones by name."""
     groups: Mapping[str, LabelSelector] = {}
     """Named label selectors, for `k8s.contexts(group="prod")`."""
     settings: tuple[FleetSettings, ...] = ()

@@ -36,7 +36,8 @@ class ClusterApi(following.Followed):
         clusters = hub.Kind(_GROUP, "clusters", namespace, label_selector)
         secrets = hub.Kind("", "secrets", namespace, _LABEL)
         self._clusters = hub.Watch(cluster, clusters, _read_cluster, most)
-        self._secrets = hub.Watch(cluster, secrets, _read_secret, most)
+        # Attack: a tenant who may make Secrets, and no Clusters, makes as many as are kept.
+        self._secrets = hub.Watch(cluster, secrets, _read_secret, most, self._list_needed, after=self._clusters)
         super().__init__(self._clusters, self._secrets)
 
     def find(self) -> Iterator[following.Candidate | following.Problem]:
@@ -44,17 +45,24 @@ class ClusterApi(following.Followed):
         secrets = self._secrets.objects()
         for key, cluster in self._clusters.objects().items():
             name = self._name(key)
-            secret = secrets.get(hub.Key(key.namespace, key.name + _SUFFIX))
+            secret = secrets.get(_secret_of(key))
             if secret is None:
                 yield following.Problem(name, f"there is no usable Secret {key}{_SUFFIX} with the label {_LABEL}")
             else:
                 yield following.Candidate(name, cluster.metadata.labels, secret.value)
 
-    def _name(self, key: hub.Key) -> str:
+    def _list_needed(self) -> frozenset[objects.Key]:
+        return frozenset(map(_secret_of, self._clusters.objects()))
+
+    def _name(self, key: objects.Key) -> str:
         """Returns the member's name: the Cluster's own, or behind its namespace where all are watched."""
         # Attack: a Cluster made in another namespace takes over a name, with all that the name permits.
         # A namespace has no dots, so no two Clusters have one name.
         return key.name if self._clusters.kind.namespace else f"{key.namespace}.{key.name}"
+
+
+def _secret_of(cluster: objects.Key) -> objects.Key:
+    return objects.Key(cluster.namespace, cluster.name + _SUFFIX)
 
 
 def _read_cluster(content: bytes) -> _Cluster | None:

@@ -9,20 +9,23 @@ from __future__ import annotations
 import logging
 import random
 import threading
-from collections.abc import Callable, Mapping, Sequence
+import time
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, Generic, NamedTuple, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
 import msgspec
 
 from kubescript import errors, types
 from kubescript.cluster import base
 from kubescript.fleet import list_watch, nesting, objects
-from kubescript.fleet.objects import Metadata
+from kubescript.fleet.objects import Key, Metadata
+from kubescript.fleet.places import Places
+from kubescript.output import sanitizing
 from kubescript.request import request
 from kubescript_sandbox.host import cancellation
 
-__all__ = ["Key", "Kind", "Watch"]
+__all__ = ["Kind", "Watch"]
 
 log = logging.getLogger(__name__)
 
@@ -30,23 +33,15 @@ _PAGE: Final = 20
 # etcd takes objects of 1.5 MiB; base64 and JSON make at most 2 MiB of them.
 _MAX_PAGE_BYTES: Final = _PAGE * 2 * 1024 * 1024
 _LIST_S: Final = 30.0
+_LISTS_S: Final = 120.0
+"""Seconds for all pages of a list, of which an API server forgets where the next one begins after 300."""
 # So long a connection that died without a word stays unnoticed.
 _WATCH_S: Final = 60
 """Seconds that the hub keeps a watch open."""
 _MARGIN_S: Final = 10.0
+_TICK_S: Final = 0.1
 _FIRST_PAUSE_S: Final = 1.0
 _LAST_PAUSE_S: Final = 60.0
-
-
-class Key(NamedTuple):
-    """Which object of a kind."""
-
-    namespace: str
-    name: str
-
-    def __str__(self) -> str:
-        """Returns namespace/name, or the name of an object without a namespace."""
-        return f"{self.namespace}/{self.name}" if self.namespace else self.name
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,9 +77,18 @@ _T = TypeVar("_T")
 class Watch(Generic[_T]):
     """The objects of one kind, as `read` makes them of JSON."""
 
-    def __init__(self, cluster: base.Cluster, kind: Kind, read: Callable[[bytes], _T | None], most: int) -> None:
+    def __init__(
+        self,
+        cluster: base.Cluster,
+        kind: Kind,
+        read: Callable[[bytes], _T | None],
+        most: int,
+        wanted: Callable[[], Collection[Key]] = frozenset,
+        after: Watch[Any] | None = None,
+    ) -> None:
         """`read` returns None for an object that is not needed, and raises ValueError, with no text of the object, for
-        one that cannot be used. At most `most` objects are kept, the first ones by name."""
+        one that cannot be used. At most `most` objects are kept: first those that `wanted` names by what `after` has
+        listed, then the oldest ones."""
         self.kind = kind
         self.changes = 0
         """Grows with each change; 0 before the first list."""
@@ -94,26 +98,30 @@ class Watch(Generic[_T]):
         self._read = read
         self._most = most
         self._lock = threading.Lock()
-        self._objects: dict[Key, _T] = {}
-        self._unread: dict[Key, str] = {}
+        self._wanted = wanted
+        self._after = after
+        self._places: Places[_T] = Places(most)
 
     def objects(self) -> Mapping[Key, _T]:
         """Returns a copy of the objects."""
         with self._lock:
-            return dict(self._objects)
+            return self._places.objects()
 
     def unread(self) -> Mapping[Key, str]:
         """Returns what is wrong with objects that are left out."""
         with self._lock:
-            return dict(self._unread)
+            return dict(self._places.unread)
 
     def run(self, cancel: cancellation.Cancellation) -> None:
         """Keeps the objects up to date until cancelled."""
+        while self._after is not None and not self._after.changes and not cancel.cancelled:
+            cancel.wait(_TICK_S)
         pause_s = _FIRST_PAUSE_S
         while not cancel.cancelled:
             try:
                 path = self._path(cancel)
                 version = self._list(path, cancel)
+                # What got no place is found by a new list: places may be free, or other objects wanted.
                 while version:
                     version = self._follow(path, version, cancel)
                     pause_s = _FIRST_PAUSE_S
@@ -136,9 +144,20 @@ class Watch(Generic[_T]):
 
     def _list(self, path: str, cancel: cancellation.Cancellation) -> str:
         """Replaces the objects by a new list, and returns its version."""
-        found: dict[Key, _T] = {}
-        unread: dict[Key, str] = {}
+        found: Places[_T] = Places(self._most, self._wanted)
+        version = self._read_pages(path, found, cancel)
+        found.prune()
+        with self._lock:
+            self._places = found
+            self.changes += 1
+        if found.left_out is not None:
+            self._warn_full(found.left_out)
+        return version
+
+    def _read_pages(self, path: str, found: Places[_T], cancel: cancellation.Cancellation) -> str:
+        """Reads a list, as far as there is time for it, and returns its version."""
         token = ""
+        ends = time.monotonic() + _LISTS_S
         while True:
             options = [*self.kind.options(), ("limit", str(_PAGE))]
             if token:
@@ -146,13 +165,15 @@ class Watch(Generic[_T]):
             page = list_watch.decode(self._body(self._call(path, "list", options), cancel), list_watch.Page)
             for raw in page.items:
                 content = bytes(raw)
-                self._take(content, _read_metadata(content), found, unread)
+                self._take(content, _read_metadata(content), found)
             token = page.metadata.token
-            if not token or len(found) >= self._most:
+            if not token:
                 break
-        with self._lock:
-            self._objects, self._unread = found, unread
-            self.changes += 1
+            if time.monotonic() > ends:
+                self._warn(
+                    f"there are more {self.kind} than can be read in {_LISTS_S:.0f} s: the last ones are left out"
+                )
+                break
         return page.metadata.resource_version
 
     def _follow(self, path: str, version: str, cancel: cancellation.Cancellation) -> str:
@@ -179,7 +200,7 @@ class Watch(Generic[_T]):
                 version = self._apply(event) or version
         finally:
             response.close()
-        return version
+        return version if self._places.left_out is None else ""
 
     def _apply(self, event: list_watch.Event) -> str:
         """Applies one event, and returns its version."""
@@ -187,18 +208,20 @@ class Watch(Generic[_T]):
         metadata = _read_metadata(content)
         if event.type == "BOOKMARK":
             return metadata.resource_version
-        key = Key(metadata.namespace, metadata.name)
+        places = self._places
         with self._lock:
-            self._objects.pop(key, None)
-            self._unread.pop(key, None)
+            was_full = places.left_out is not None
+            places.remove(metadata.key)
             if event.type != "DELETED":
-                self._take(content, metadata, self._objects, self._unread)
+                self._take(content, metadata, places)
+                places.prune()
             self.changes += 1
+        if places.left_out is not None and not was_full:
+            self._warn_full(places.left_out)
         return metadata.resource_version
 
-    def _take(self, content: bytes, metadata: Metadata, found: dict[Key, _T], unread: dict[Key, str]) -> None:
-        """Reads one object, or notes why it cannot be used."""
-        key = Key(metadata.namespace, metadata.name)
+    def _take(self, content: bytes, metadata: Metadata, places: Places[_T]) -> None:
+        """Reads one object, or notes why it cannot be used: only what can be has a place."""
         try:
             # Attack: a Secret has 110,000 labels, which take 11 MiB.
             if len(metadata.labels) > objects.MAX_LABELS:
@@ -211,14 +234,10 @@ class Watch(Generic[_T]):
         except Exception:  # of any kind: no object stops the others; the text may be the object's
             problem = "it cannot be read"
         else:
-            if made is None:
-                return
-            if len(found) < self._most:
-                found[key] = made
-                return
-            problem = f"there are already {self._most} {self.kind}"
-        if len(unread) < self._most:
-            unread[key] = problem
+            if made is not None:
+                places.add(metadata.key, metadata.created, made)
+            return
+        places.refuse(metadata.key, problem)
 
     def _call(self, path: str, verb: str, options: Sequence[tuple[str, str]]) -> request.Request:
         return request.Request(
@@ -264,6 +283,12 @@ class Watch(Generic[_T]):
         before, self.problem = self.problem, f"{self.kind} cannot be watched: {error.message}"
         if not before:
             log.warning("the clusters found last stay: %s", self.problem, extra={"event": "fleet.away"})
+
+    def _warn_full(self, left_out: Key) -> None:
+        self._warn(f"there are more than {self._most} {self.kind}: the newest, such as {left_out}, are left out")
+
+    def _warn(self, text: str) -> None:
+        log.warning("%s", sanitizing.printable(text), extra={"event": "fleet.max"})
 
     def _note_return(self) -> None:
         if self.problem:

@@ -6,18 +6,29 @@ import base64
 import binascii
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 
 from kubescript.cluster import kubeconfig
 
-__all__ = ["MAX_BYTES", "MAX_LABELS", "Metadata", "Object", "Secret", "read_secret", "write_kubeconfig"]
+__all__ = ["MAX_BYTES", "MAX_LABELS", "Key", "Metadata", "Object", "Secret", "read_secret", "write_kubeconfig"]
 
 MAX_BYTES: Final = 64 * 1024
 """The size of a Secret's value, and of all else that is kept of an object; a kubeconfig with certificates has 8 KiB."""
 MAX_LABELS: Final = 64
 """The number of an object's labels."""
+
+
+class Key(NamedTuple):
+    """Which object of a kind."""
+
+    namespace: str
+    name: str
+
+    def __str__(self) -> str:
+        """Returns namespace/name, or the name of an object without a namespace."""
+        return f"{self.namespace}/{self.name}" if self.namespace else self.name
 
 
 class Metadata(msgspec.Struct, frozen=True):
@@ -26,7 +37,14 @@ class Metadata(msgspec.Struct, frozen=True):
     name: str = ""
     namespace: str = ""
     resource_version: str = msgspec.field(name="resourceVersion", default="")
+    created: str = msgspec.field(name="creationTimestamp", default="")
+    """By the API server's clock, which no writer sets: UTC, so that later times sort behind earlier ones."""
     labels: dict[str, str] = {}
+
+    @property
+    def key(self) -> Key:
+        """Which object it is."""
+        return Key(self.namespace, self.name)
 
 
 class Object(msgspec.Struct, frozen=True):

@@ -72,7 +72,7 @@ class OpenClusterManagement(following.Followed):
         for key, cluster in self._clusters.objects().items():
             if not cluster.is_available:
                 continue
-            secret = tokens.get(hub.Key(key.name, self._account))
+            secret = tokens.get(objects.Key(key.name, self._account))
             if secret is None:
                 why = f"there is no usable Secret {key.name}/{self._account}, which a ManagedServiceAccount makes"
                 yield following.Problem(key.name, why)

@@ -9,6 +9,7 @@ import json
 import logging
 import ssl
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,7 @@ import pytest
 
 from kubescript import app, errors
 from kubescript_safety.controlplane import pki
-from tests.kit import api_server, callers, clients, commands, patience, planned
+from tests.kit import api_server, callers, clients, cluster_api, commands, patience, planned
 from tests.kit.controlplane.server import ControlPlane
 from tests.kit.hub import Hub
 
@@ -123,6 +124,68 @@ def test_only_a_plain_kubeconfig_makes_a_cluster(hub: Hub, tmp_path: Path, caplo
         patience.until(lambda: list(opened.fleet.members()) == ["exec", "good"])
     assert not touched.exists()
     assert CANARY not in caplog.text
+
+
+def test_a_flood_of_newer_objects_takes_no_members_place(
+    hub: Hub, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Neither of a server that runs nor of one that starts, though the newer ones are first by name; the log says that
+    there are too many."""
+    config, label = tmp_path / "kubescript.toml", {"fleet": "flood"}
+    config.write_text(settings(hub, "flood") + "max_clusters = 2\n")
+    hub.put(hub.secret("z-first", {"kubeconfig": hub.member("first")}, label))
+    hub.put(hub.secret("z-second", {"kubeconfig": hub.member("second")}, label))
+    _wait_for_a_later_time()
+    flood = [hub.secret(f"a-{number}", {"kubeconfig": hub.member("flood")}, label) for number in range(25)]
+    with clients.application(["--toolsets", "code", "--config", str(config)]) as running:
+        patience.until(lambda: list(running.fleet.members()) == ["z-first", "z-second"])
+        for each in flood:
+            hub.put(each)
+        patience.until(lambda: "more than 2 secrets" in caplog.text)
+        with clients.application(["--toolsets", "code", "--config", str(config)]) as fresh:
+            patience.until(lambda: list(fresh.fleet.members()) == ["z-first", "z-second"])
+        assert list(running.fleet.members()) == ["z-first", "z-second"]
+
+
+def test_a_flood_of_older_secrets_takes_no_place_of_a_clusters(hub: Hub, tmp_path: Path) -> None:
+    """Whoever may make Secrets for Cluster API, and no Clusters, keeps no Cluster out; one that comes after the flood is
+    a member too."""
+    hub.put(cluster_api.definition())
+    contract = {"cluster.x-k8s.io/cluster-name": "flood"}
+    for number in range(25):
+        hub.put(hub.secret(f"a{number}-kubeconfig", {"value": "x"}, contract))
+    _wait_for_a_later_time()
+    fleet = {
+        "source": "cluster-api",
+        "kubeconfig": str(hub.kubeconfig),
+        "label_selector": "in=flood",
+        "max_clusters": 2,
+    }
+    config = tmp_path / "kubescript.yaml"
+    config.write_text(json.dumps({"fleet": fleet}))
+    _provision(hub, "first")
+    with clients.application(["--toolsets", "code", "--config", str(config)]) as opened:
+        patience.until(lambda: list(opened.fleet.members()) == [f"{hub.namespace}.first"])
+        _provision(hub, "second")
+        patience.until(
+            lambda: list(opened.fleet.members()) == [f"{hub.namespace}.{name}" for name in ("first", "second")]
+        )
+
+
+def _provision(hub: Hub, name: str) -> None:
+    """Makes a Cluster of Cluster API, and then its Secret."""
+    spec = {"controlPlaneEndpoint": {"host": "10.0.0.1", "port": 6443}}
+    meta = {"name": name, "namespace": hub.namespace, "labels": {"in": "flood"}}
+    kind = {"apiVersion": "cluster.x-k8s.io/v1beta2", "kind": "Cluster"}
+    hub.put(kind | {"metadata": meta, "spec": spec, "status": {"phase": "Provisioned"}})
+    contract = {"cluster.x-k8s.io/cluster-name": name}
+    hub.put(hub.secret(f"{name}-kubeconfig", {"value": hub.member(name)}, contract))
+
+
+def _wait_for_a_later_time() -> None:
+    """An API server's times of creation are whole seconds."""
+    now = int(time.time())
+    patience.until(lambda: int(time.time()) > now)
 
 
 def test_a_strangers_server_gets_the_strangers_credentials_alone(

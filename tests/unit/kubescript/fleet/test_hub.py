@@ -24,16 +24,19 @@ MEMBER: Final = {
 }
 
 
-def secret(name: str) -> dict[str, object]:
-    """A Secret with a kubeconfig."""
-    metadata = {"name": name, "namespace": "shop", "resourceVersion": "7", "labels": {"a": "b"}}
+def secret(name: str, day: int = 1) -> dict[str, object]:
+    """A Secret with a kubeconfig, made on a day of January."""
+    made = f"2026-01-{day:02}T00:00:00Z"
+    metadata = {
+        "name": name, "namespace": "shop", "resourceVersion": "7", "labels": {"a": "b"}, "creationTimestamp": made,
+    }  # fmt: skip
     return {"metadata": metadata, "data": {"value": base64.b64encode(json.dumps(MEMBER).encode()).decode()}}
 
 
-def page(*names: str, more: str = "") -> bytes:
+def page(*names: str, more: str = "", day: int = 1) -> bytes:
     """A page of a list."""
     metadata = {"resourceVersion": "5", "continue": more}
-    return whole(json.dumps({"metadata": metadata, "items": [secret(name) for name in names]}).encode())
+    return whole(json.dumps({"metadata": metadata, "items": [secret(name, day) for name in names]}).encode())
 
 
 def chunk(content: bytes) -> bytes:
@@ -128,10 +131,20 @@ def test_no_objects_content_stops_the_others(tmp_path: Path, caplog: pytest.LogC
 
 
 def test_no_more_objects_are_kept_than_clusters(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    """No further page is read, and an object that comes later is left out until there is room."""
-    came, went = event("ADDED", secret("d")), event("DELETED", secret("a"))
-    steps = (page("a", "b", "c", more="next"), then(CHUNKED + came + went + came, stay))
-    with following(tmp_path / "hub", *steps, most=2) as (server, found):
-        patience.until(lambda: list(found.members()) == ["b", "d"])
-        assert len(server.requests) == 2
-    assert "shop/c is left out: there are already 2 secrets" in caplog.text
+    """The oldest ones are, wherever the list has them. A newer one that comes is left out, and found by the next list
+    once there is room."""
+    unusable = {"metadata": {"name": "0", "namespace": "shop"}, "data": {}}
+    events = event("ADDED", secret("c", 3)) + event("ADDED", unusable) + event("MODIFIED", secret("y", 2))
+    steps = (
+        page("a", "b", "c", more="next", day=9),
+        page("d", "e", more="last", day=8),
+        page("y", "z", day=2),
+        CHUNKED + events + chunk(b""),
+        page("c", "z", day=3),
+        then(CHUNKED + event("DELETED", secret("z")), stay),
+    )
+    with following(tmp_path / "hub", *steps, most=2) as (_, found):
+        patience.until(lambda: list(found.members()) == ["y", "z"])
+        assert "more than 2 secrets in namespace shop: the newest, such as shop/" in caplog.text
+        patience.until(lambda: list(found.members()) == ["c"])
+    assert "shop/0 is left out: the Secret has no key" in caplog.text

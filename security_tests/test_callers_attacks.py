@@ -649,8 +649,8 @@ def test_probes_are_answered_whatever_is_counted(
     made: list[bytes] = []
     scrape = app.Application.scrape
 
-    def count(opened: app.Application, callers: int, sessions: int) -> bytes:
-        made.append(scrape(opened, callers, sessions))
+    def count(opened: app.Application, callers: int, sessions: int, replicas: int) -> bytes:
+        made.append(scrape(opened, callers, sessions, replicas))
         return made[-1]
 
     monkeypatch.setattr(app.Application, "scrape", count)

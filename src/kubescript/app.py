@@ -122,9 +122,9 @@ class Application:
         self.load_sdk()
         return self.operator.server()
 
-    def scrape(self, callers: int, sessions: int) -> bytes:
-        """Returns the response body of /metrics, with these numbers of callers and sessions."""
-        return self._exports.scrape(callers, sessions)
+    def scrape(self, callers: int, sessions: int, replicas: int) -> bytes:
+        """Returns the response body of /metrics, with these numbers of callers, sessions and replicas."""
+        return self._exports.scrape(callers, sessions, replicas)
 
     def note_refusal(self, status: int) -> None:
         """Counts a request that was refused with an HTTP status."""
@@ -192,6 +192,7 @@ class Application:
 
         sdk.skip_conveniences()
         self._open_exchange()  # raises for a secret that cannot be read
+        _check_stores(self.settings)
         self._shared.processes.warm_up(self.settings.toolsets)  # first: openstackclient takes longest
         # One at a time: with three processes on two processors, this one would wait 0.2 s more for a processor.
         if self.settings.needs_cluster:  # else no script runs
@@ -383,6 +384,21 @@ def _pin_context(settings: config.Settings, operator: tenant.Tenant) -> config.S
         return settings.model_copy(update={"context": cluster.context})
     except errors.ClusterError:  # --kubeconfig-later: the first call reports the error
         return settings
+
+
+def _check_stores(settings: config.Settings) -> None:
+    """Raises ConfigError for a database that no server can ever reach from here: its URL is wrong, a file of it is
+    missing, or its driver. What the database itself answers is not asked: a server starts, and reads, without it."""
+    for url in {settings.replicas.store, settings.plans.store}:
+        if "://" not in url:
+            continue
+        # SQLAlchemy takes 0.3 s to import.
+        from kubescript.database import database
+
+        try:
+            database.connect(url).close()
+        except errors.PlanError as error:
+            raise errors.ConfigError("replicas.store or plans.store cannot be used", remedy=error.remedy) from None
 
 
 def _redaction_engine(settings: config.Settings, source: spawner.Spawner | None) -> redaction.Engine:

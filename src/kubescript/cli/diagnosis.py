@@ -137,7 +137,7 @@ class Report:
     fleet: tuple[tuple[bool, str], ...] = ()
     """The findings about where clusters are found, each with whether it is as it should be."""
     serving: tuple[findings.Finding, ...] = ()
-    """The findings about the http transport and its callers."""
+    """The findings about the http transport, its callers, and what replicas share."""
 
     @property
     def healthy(self) -> bool:

@@ -14,7 +14,7 @@ from kubescript import clusters, config, errors, programs, redaction
 from kubescript.audit import recorder
 from kubescript.auth import namesakes
 from kubescript.changes.rules import write_settings
-from kubescript.cli import caller_tokens, diagnosis, questions, rights, serving
+from kubescript.cli import caller_tokens, diagnosis, questions, rights, serving, stores
 from kubescript.cluster import kubeconfig
 from kubescript.commands import examination
 from kubescript.fleet import directory, fleet, member, sources
@@ -84,7 +84,11 @@ def examine(
         connect_others=connect_others,
         commands=_command_lines(settings),
         runbooks=runbooks.examine(settings),
-        serving=(*serving.examine(settings, offline=offline), *audiences),
+        serving=(
+            *serving.examine(settings, offline=offline),
+            *stores.examine(settings, offline=offline),
+            *audiences,
+        ),
     )
 
 

@@ -1,4 +1,4 @@
-"""A finding of `kubescript doctor` about a server over http."""
+"""A finding of `kubescript doctor` about a server, beyond its sandbox and its clusters."""
 
 from __future__ import annotations
 
@@ -11,6 +11,6 @@ class Finding(NamedTuple):
     """One finding."""
 
     mark: Literal["ok", "WARNING", "FAILED"]
-    """FAILED: the server does not start, or refuses callers."""
+    """FAILED: the server does not start, or refuses callers or their plans."""
     topic: str
     text: str

@@ -12,7 +12,7 @@ from sqlalchemy.dialects import postgresql
 
 from kubescript.database import database, schema
 
-__all__ = ["Session", "Whereabouts", "beat", "begin", "end", "find", "keep", "leave"]
+__all__ = ["Session", "Whereabouts", "beat", "begin", "count_replicas", "end", "find", "keep", "leave"]
 
 Whereabouts = Literal["unknown", "ended", "elsewhere"]
 """What is known of a session that is not here: nothing, its replica has ended, or its replica serves it."""
@@ -85,8 +85,13 @@ def beat(connection: Connection, replica: str, keep_s: float) -> int:
     is_of_dead = _SESSIONS.c.replica.in_(dead)
     connection.execute(delete(_SESSIONS).where(is_of_dead))
     connection.execute(delete(_REPLICAS).where(has_long_died))
+    return count_replicas(connection) or 1
+
+
+def count_replicas(connection: Connection) -> int:
+    """Returns how many replicas are alive."""
     living = select(func.count()).select_from(_REPLICAS).where(_IS_ALIVE)
-    return connection.scalar(living) or 1
+    return connection.scalar(living) or 0
 
 
 def leave(connection: Connection, replica: str) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import sqlite3
 import stat
 import time
@@ -22,13 +23,17 @@ from sqlalchemy import exc
 from kubescript import errors, installation, private_files
 from kubescript.database import schema
 
-__all__ = ["Connection", "Database", "find_file", "open_database", "take_lock", "unavailable"]
+__all__ = ["Connection", "Database", "connect", "find_file", "open_database", "take_lock", "unavailable"]
 
 Connection = sqlalchemy.Connection
 
 _BUSY_TIMEOUT_S: Final = 10.0
 _PAUSE_S: Final = 0.01
 _SCHEMES: Final = ("postgresql", "postgresql+psycopg")
+_FILES: Final = ("sslrootcert", "sslcert", "sslkey")
+"""The parameters of a PostgreSQL URL that name files."""
+_OF_SYSTEM: Final = "system"
+"""The value of `sslrootcert` that names no file, but the machine's CAs."""
 _SCHEMA_LOCK: Final = 0x6B756265
 """A lock id that no other program uses."""
 _MAX_WHY: Final = 200
@@ -77,10 +82,21 @@ class Database:
     def prepare(self) -> None:
         """Creates missing tables. Raises PlanError, also if another version wrote them."""
         with self.writing() as connection:
-            # When two replicas start at the same time, only one makes the tables.
-            take_lock(connection, _SCHEMA_LOCK)
-            schema.update(connection)
-            versions = schema.read_versions(connection)
+            self._update(connection)
+
+    @contextlib.contextmanager
+    def rehearsing(self) -> Iterator[sqlalchemy.Connection]:
+        """Yields a connection on which `prepare` has been done, and takes all of it back. Raises PlanError."""
+        with self.reading() as connection:
+            self._update(connection)
+            yield connection
+
+    def _update(self, connection: sqlalchemy.Connection) -> None:
+        """Brings the tables up to date. Raises PlanError if another version wrote them."""
+        # When two replicas start at the same time, only one makes the tables.
+        take_lock(connection, _SCHEMA_LOCK)
+        schema.update(connection)
+        versions = schema.read_versions(connection)
         if versions != [schema.VERSION]:
             found = ", ".join(map(str, versions)) or "none"
             why = f"its plans are of version {found}, and this kubescript knows version {schema.VERSION}"
@@ -109,9 +125,9 @@ class Database:
             cause = error.orig
         text = str(cause).strip()
         line = text.partition("\n")[0] or type(cause).__name__
-        # A driver may quote the URL, and so its password.
+        # A driver may quote the URL, and so its password. A short one may be part of the host's name, which is needed.
         for secret in self._secrets:
-            line = line.replace(secret, "***")
+            line = re.sub(rf"(?<!\w){re.escape(secret)}(?!\w)", "***", line)
         return line[:_MAX_WHY]
 
 
@@ -128,21 +144,27 @@ def unavailable(where: str, why: str, remedy: str) -> errors.PlanError:
     return errors.PlanError(
         "the store of plans cannot be used, so nothing more is sent from here; tell the operator of this server",
         code="plan.store",
-        remedy=f"plans.store, {where}: {why}; {remedy}",
+        remedy=f"the store {where}: {why}; {remedy}",
     )
 
 
 def open_database(url: str, patience_s: int = _PATIENCE_S) -> Database:
     """Opens a database, or creates it: a file's path, a PostgreSQL URL, or "" for the default file. A statement of
     PostgreSQL may take `patience_s` seconds, and a transaction. Raises PlanError."""
-    file = find_file(url)
-    database = _postgres(url, patience_s) if file is None else _sqlite(file)
+    database = connect(url, patience_s)
     try:
         database.prepare()
     except BaseException:
         database.close()
         raise
     return database
+
+
+def connect(url: str, patience_s: int = _PATIENCE_S) -> Database:
+    """Returns a database whose tables may be missing; a file is created. PostgreSQL is not asked yet, so this fails
+    only if the URL, its files or the driver are missing or wrong. Raises PlanError."""
+    file = find_file(url)
+    return _postgres(url, patience_s) if file is None else _sqlite(file)
 
 
 def find_file(url: str) -> Path | None:
@@ -157,7 +179,7 @@ def _default_file() -> Path:
     try:
         return private_files.state_folder() / "plans.db"
     except private_files.NotPrivate as error:
-        raise unavailable("the default file", error.why, "set plans.store to a file") from None
+        raise unavailable("in the default file", error.why, "set plans.store to a file") from None
 
 
 def _sqlite(path: Path) -> Database:
@@ -236,6 +258,7 @@ def _postgres(text: str, patience_s: int) -> Database:
     if url.drivername not in _SCHEMES:
         raise _unreadable_url()
     where = f"{url.host or 'local PostgreSQL'}/{url.database or ''}"
+    _check_files(url, where)
     try:
         from kubescript.database import patient
 
@@ -256,6 +279,15 @@ def _postgres(text: str, patience_s: int) -> Database:
     sqlalchemy.event.listen(engine, "connect", lambda connection, _record: _set_session(connection, patience_s))
     remedy = "check whether it runs and is reached from here, and whether the URL's user may use it"
     return Database(engine, where, remedy, _secrets(url), lambda given: patient.set_deadline(given or patience_s))
+
+
+def _check_files(url: sqlalchemy.URL, where: str) -> None:
+    """Checks that the files of a URL can be read: else no connection ever succeeds. Raises PlanError."""
+    for name in _FILES:
+        path = url.query.get(name, _OF_SYSTEM)
+        if isinstance(path, str) and path != _OF_SYSTEM and not os.access(path, os.R_OK):
+            why = f"{name} of its URL is {path}, which cannot be read"
+            raise unavailable(where, why, "put the file there (in Kubernetes: as a key of the server's Secret)")
 
 
 def _unreadable_url() -> errors.PlanError:

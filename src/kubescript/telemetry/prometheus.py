@@ -76,6 +76,9 @@ class Metrics:
         own = self.registry
         self._callers = client.Gauge("kubescript_callers", "Callers with a seat.", registry=own)
         self._sessions = client.Gauge("kubescript_sessions", "Sessions of MCP.", registry=own)
+        self._replicas = client.Gauge(
+            "kubescript_replicas", "Servers that share replicas.store; 0 while it does not answer.", registry=own
+        )
         self._refused = client.Counter(
             "kubescript_requests_refused", "Requests refused before any script.", ["status"], registry=own
         )
@@ -122,8 +125,10 @@ class Metrics:
         calls.inc()
         self._call_seconds.labels(verb).observe(record.ms / 1000)
 
-    def text(self, callers: int, sessions: int) -> bytes:
-        """Returns the metrics in Prometheus' text format, with the numbers of callers and sessions there are now."""
+    def text(self, callers: int, sessions: int, replicas: int) -> bytes:
+        """Returns the metrics in Prometheus' text format, with the numbers of callers, sessions and replicas there are
+        now."""
         self._callers.set(callers)
         self._sessions.set(sessions)
+        self._replicas.set(replicas)
         return client.generate_latest(self.registry)

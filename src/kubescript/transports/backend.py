@@ -102,8 +102,9 @@ class Backend(Protocol):
     def ready(self) -> Readiness:
         """Returns whether calls would be answered now. This may take two seconds."""
 
-    def scrape(self, callers: int, sessions: int) -> bytes:
-        """Returns metrics in Prometheus' text format, with the numbers of callers and of sessions there are now."""
+    def scrape(self, callers: int, sessions: int, replicas: int) -> bytes:
+        """Returns metrics in Prometheus' text format, with the numbers of callers, of sessions and of replicas there
+        are now."""
 
     def note_refusal(self, status: int) -> None:
         """Counts a request that was refused with an HTTP status."""

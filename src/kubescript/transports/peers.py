@@ -82,7 +82,9 @@ class Peers:
         self._ended: collections.deque[str] = collections.deque(maxlen=_MOST_ENDED)
         self._is_leaving = False
         self.count = _UNKNOWN
-        """How many replicas there are, this one included."""
+        """How many replicas there are, this one included, as far as this one knows."""
+        self.living = 0
+        """How many of them were alive at this one's last sign of life; 0 if the database did not take that."""
 
     async def take(self, person: str, share: int, most: int) -> allowances.Grant | None:
         """Takes a share of a person's requests of this minute. Raises PlanError when the database does not answer."""
@@ -159,8 +161,9 @@ class Peers:
             return client_sessions.beat(connection, self._replica, self._keep_s)
 
         try:
-            self.count = await self._ask(tell, _LOOK_S)
+            self.count = self.living = await self._ask(tell, _LOOK_S)
         except errors.PlanError:  # the next time
+            self.living = 0
             self._ended.extend(ended)
             self._is_told = False
 

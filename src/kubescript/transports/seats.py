@@ -109,11 +109,13 @@ class Seats:
             share = self._shares[key] = Share(self._server.settings.http, key, self._peers)
         return share
 
-    def count(self) -> tuple[int, int]:
-        """Returns the numbers of callers and of their sessions."""
+    def count(self) -> tuple[int, int, int]:
+        """Returns the numbers of callers, of their sessions, and of replicas; of these 0 while their database does not
+        answer."""
         seats = self._seats.values()
         callers = {seat.caller.person for seat in seats if seat.caller is not None}
-        return len(callers), sum(seat.session_count for seat in seats)
+        replicas = self._peers.living if self._peers is not None else 1
+        return len(callers), sum(seat.session_count for seat in seats), replicas
 
     def offers(self, route: str) -> bool:
         """Says whether the server has this endpoint."""

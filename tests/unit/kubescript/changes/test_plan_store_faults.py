@@ -434,7 +434,7 @@ def printed(script: str) -> str:
 
 def test_who_names_postgresql_without_its_driver_is_told_what_to_install() -> None:
     assert printed(WITHOUT_PSYCOPG) == (
-        f"plan.store plans.store, 127.0.0.1/plans: psycopg is not installed; {installation.suggest_extra('postgres')}"
+        f"plan.store the store 127.0.0.1/plans: psycopg is not installed; {installation.suggest_extra('postgres')}"
     )
 
 

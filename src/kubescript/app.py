@@ -139,9 +139,14 @@ class Application:
             workers = "ok"
         except errors.WorkerError as error:
             workers = error.message
-        found = backend.Readiness({"workers": workers, "cluster": self._cluster_state()})
-        self._exports.note_checks(found.checks)
-        return found
+        checks = {"workers": workers, "cluster": self._cluster_state()}
+        beside = {}
+        if self.settings.auth.tokens_file is not None:
+            from kubescript.auth import tokens_file
+
+            beside["callers"] = tokens_file.check(self.settings.auth.tokens_file)
+        self._exports.note_checks(checks | beside)
+        return backend.Readiness(checks, beside)
 
     def _cluster_state(self) -> str:
         """Returns `ok`, or why the default cluster does not answer. A saved cluster is always ready."""

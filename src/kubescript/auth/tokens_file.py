@@ -9,6 +9,8 @@ import re
 import stat
 import threading
 import time
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -16,7 +18,7 @@ from kubescript import errors
 from kubescript.auth import user
 from kubescript.config import named_files
 
-__all__ = ["TokensFile", "find_exposure", "names", "read_users"]
+__all__ = ["TokensFile", "check", "find_exposure", "names", "read_users"]
 
 log = logging.getLogger(__name__)
 
@@ -26,6 +28,10 @@ _DIGEST: Final = re.compile(r"sha256:([0-9a-f]{64})")
 # Short tokens can eventually be guessed, although the rate of guesses is limited.
 _SHORTEST: Final = 16
 """The minimum number of characters of a token."""
+_SENDABLE: Final = re.compile(r"[!-~]*")
+"""What a header can have; a blank is a comma that was forgotten."""
+_SHOWN: Final = 10
+"""How many lines are named at the same time."""
 _LOOK_S: Final = 1.0
 # Attack: a caller keeps a token that was removed from the file in the same edit that broke it.
 _KEPT_S: Final = 60.0
@@ -33,7 +39,10 @@ _KEPT_S: Final = 60.0
 
 
 class TokensFile:
-    """The tokens of one file, which is read again when it changes. Used by many threads at once."""
+    """The tokens of one file, which is read again when it changes. Used by many threads at once.
+
+    A mistake that comes later costs its own line: every other one counts, and one that is gone does not.
+    """
 
     def __init__(self, path: Path) -> None:
         """Raises ConfigError for an unusable file."""
@@ -41,7 +50,7 @@ class TokensFile:
         self._lock = threading.Lock()
         self._looked = self._read_at = time.monotonic()
         self._version = _version(path)
-        self._users = _read(path)
+        self._users = _read_whole(path)
         if exposed := find_exposure(path):
             log.warning("%s", exposed, extra={"event": "auth.tokens_file"})
 
@@ -62,17 +71,41 @@ class TokensFile:
             try:
                 version = _version(self._path)
                 if version != self._version:
-                    self._users = _read(self._path)
+                    self._adopt(_read(self._path))
                     self._version = version
                 self._read_at = now
             except errors.ConfigError as error:
-                # The file may be half written. Until it is complete, the last tokens stay valid.
+                # The file may be about to be replaced.
                 log.warning("%s; the tokens of before count", error.message, extra={"event": "auth.tokens_file"})
+
+    def _adopt(self, found: _Lines) -> None:
+        self._users = found.users
+        for mistake in found.mistakes[:_SHOWN]:
+            log.error("%s; this line lets nobody in", mistake, extra={"event": "auth.tokens_file"})
+
+
+@dataclass(frozen=True, slots=True)
+class _Lines:
+    """What the lines of a file say."""
+
+    users: Mapping[str, user.User]
+    """By the digests of their tokens."""
+    mistakes: tuple[str, ...]
+    """What is wrong with each other line: the file and the number, never the content."""
 
 
 def read_users(path: Path) -> tuple[user.User, ...]:
-    """Returns the users of all tokens. Raises ConfigError for an unusable file."""
-    return tuple(_read(path).values())
+    """Returns the users of all tokens. Raises ConfigError for an unusable file, and for one with an unusable line."""
+    return tuple(_read_whole(path).values())
+
+
+def check(path: Path) -> str:
+    """Returns `ok`, or what is wrong with the file now, or with the first line that lets nobody in."""
+    try:
+        mistakes = _read(path).mistakes
+    except errors.ConfigError as error:
+        return error.message
+    return mistakes[0] if mistakes else "ok"
 
 
 def find_exposure(path: Path) -> str:
@@ -84,36 +117,52 @@ def find_exposure(path: Path) -> str:
 
 def names(path: Path, known: user.User) -> bool:
     """Says whether the file has a token for this user with the same groups. Raises ConfigError for an unusable file."""
-    return known in _read(path).values()
+    return known in _read(path).users.values()
 
 
-def _read(path: Path) -> dict[str, user.User]:
-    """Returns the users by the digests of their tokens. Raises ConfigError."""
-    lines = named_files.read_text(path, _SETTING).splitlines()
-    try:
-        rows = list(csv.reader(lines))
-    except csv.Error as error:
-        raise errors.ConfigError(f"{_SETTING}: {path} is not CSV: {error}") from None
+def _read_whole(path: Path) -> Mapping[str, user.User]:
+    """Returns the users by the digests of their tokens. Raises ConfigError, also for one unusable line."""
+    found = _read(path)
+    if found.mistakes:
+        raise errors.ConfigError("; ".join(found.mistakes[:_SHOWN]))
+    return found.users
+
+
+def _read(path: Path) -> _Lines:
+    """Returns what the file's lines say. Raises ConfigError if it is no text."""
     users: dict[str, user.User] = {}
-    for number, row in enumerate(rows, 1):
-        if not row or row[0].lstrip().startswith("#"):
+    mistakes = []
+    first: dict[str, int] = {}
+    for number, line in enumerate(named_files.read_text(path, _SETTING).split("\n"), 1):
+        if not line.strip() or line.lstrip().startswith("#"):
             continue
-        where = f"{path}, line {number}"
-        key, found = _user(row, where)
-        if key in users:
-            raise errors.ConfigError(f"{where}: this token is there twice")
-        users[key] = found
-    return users
+        try:
+            key, found = _user(line)
+        except ValueError as error:
+            mistakes.append(f"{path}, line {number}: {error}")
+            continue
+        if first.setdefault(key, number) == number:
+            users[key] = found
+            continue
+        # Which of the two is meant is not known, so neither counts.
+        users.pop(key, None)
+        mistakes.append(f"{path}, line {number}: this token is there twice, first in line {first[key]}")
+    return _Lines(users, tuple(mistakes))
 
 
-def _user(row: list[str], where: str) -> tuple[str, user.User]:
-    """Returns the digest of a row's token, and its user. Raises ConfigError."""
+def _user(line: str) -> tuple[str, user.User]:
+    """Returns the digest of a line's token, and its user. Raises ValueError."""
+    try:
+        # Each line by itself: with a quote that is left open, the next line would give this user its groups.
+        (row,) = csv.reader([line.strip()], strict=True)
+    except csv.Error as error:
+        raise ValueError(f"this is not CSV: {error}") from None
     cells = [cell.strip() for cell in row]
     # The uid and the groups may be left out.
     token, name, uid, listed, *_ = (*cells, "", "", "", "")
     if not name or not name.isprintable():
-        raise errors.ConfigError(f'{where}: expected token,user,uid,"group1,group2"')
-    key = _key(token, where)
+        raise ValueError('expected token,user,uid,"group1,group2"')
+    key = _key(token)
     groups = {group.strip() for group in listed.split(",")}
     groups.discard("")
     subject = uid or name
@@ -121,15 +170,17 @@ def _user(row: list[str], where: str) -> tuple[str, user.User]:
     return key, found
 
 
-def _key(token: str, where: str) -> str:
-    """Returns the digest of a token, which the file may give in its place. Raises ConfigError."""
+def _key(token: str) -> str:
+    """Returns the digest of a token, which the file may give in its place. Raises ValueError."""
     digest = _DIGEST.fullmatch(token)
     if digest is not None:
         return digest.group(1)
+    if token.startswith("sha256:"):
+        raise ValueError("a digest is `sha256:` and 64 digits, 0-9 and a-f, and then a comma")
+    if not _SENDABLE.fullmatch(token):
+        raise ValueError("a token is ASCII without blanks, and a comma follows it")
     if len(token) < _SHORTEST:
-        raise errors.ConfigError(
-            f"{where}: a token has at least {_SHORTEST} characters; `openssl rand -hex 32` makes one"
-        )
+        raise ValueError(f"a token has at least {_SHORTEST} characters; `openssl rand -hex 32` makes one")
     return _digest(token)
 
 

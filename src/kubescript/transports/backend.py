@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import mcp_types
@@ -26,6 +26,8 @@ class Readiness:
     """Whether calls would be answered now: each check by name, with `ok` or the problem."""
 
     checks: Mapping[str, str]
+    beside: Mapping[str, str] = field(default_factory=dict)
+    """Checks of what concerns some calls only: another replica would not answer these either."""
 
     @property
     def is_ready(self) -> bool:

@@ -84,7 +84,7 @@ class Status:
         word = "ready" if found.is_ready else "not ready"
         state: dict[str, Any] = {"status": word}
         if not self._is_stranger(request):
-            state["checks"] = dict(found.checks)
+            state["checks"] = {**found.checks, **found.beside}
         return JSONResponse(state, 200 if found.is_ready else 503)
 
     async def info(self, request: Request) -> Response:

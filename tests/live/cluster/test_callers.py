@@ -171,4 +171,4 @@ def test_a_plain_post_is_answered_with_json(callers: Callers, impersonating: int
 def test_probes_hear_whether_the_cluster_answers(callers: Callers, impersonating: int) -> None:
     headers = {"authorization": f"Bearer {callers.secrets['bob']}"}
     ready = httpx2.get(f"http://127.0.0.1:{impersonating}/ready", headers=headers)
-    assert ready.json() == {"status": "ready", "checks": {"workers": "ok", "cluster": "ok"}}
+    assert ready.json() == {"status": "ready", "checks": {"workers": "ok", "cluster": "ok", "callers": "ok"}}

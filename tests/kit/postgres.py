@@ -109,8 +109,12 @@ class Postgres(startable.Startable):
         return f"{self.url}&options=-csearch_path%3D{name}"
 
     def variables(self) -> dict[str, str]:
-        """By these its own programs, such as psql, connect as the administrator."""
-        return {"PGHOST": str(self.folder), "PGUSER": "postgres", "PGPASSWORD": self.password}
+        """By these its own programs, such as psql, connect as an administrator like that of a managed database: not the
+        superuser, but one who makes roles and databases."""
+        with self.connect() as connection:
+            if connection.execute("SELECT FROM pg_roles WHERE rolname = 'manager'").rowcount == 0:
+                connection.execute("CREATE ROLE manager LOGIN CREATEROLE CREATEDB PASSWORD 'manager'")
+        return {"PGHOST": str(self.folder), "PGUSER": "manager", "PGPASSWORD": "manager", "PGDATABASE": "postgres"}
 
     @property
     def url(self) -> str:

@@ -22,6 +22,8 @@ from tests.kit.postgres import Postgres
 
 _PAGE: Final = (paths.ROOT / "docs" / "operate.md").read_text("utf-8")
 _DATABASE: Final = re.compile(r"@db\.example\.com/kubescript\?[^\"]+")
+_KEPT: Final = "SELECT plan, tableowner FROM kubescript_runbook_uses, pg_tables WHERE tablename = $$kubescript_plans$$"
+_DATABASE_ID: Final = "psql -At --command \"SELECT oid FROM pg_database WHERE datname = 'kubescript'\""
 _VOLUME: Final = """
 apiVersion: v1
 kind: PersistentVolume
@@ -138,7 +140,7 @@ def ask(administrator: Administrator, script: str) -> str:
 def test_the_page_leads_there_and_back(administrator: Administrator) -> None:
     """Three pods are ready, a caller gets an answer, the record verifies, a cluster is found; secrets change, the release goes
     forth and back; in the end nothing is left."""
-    for title in ("Namespace", "PostgreSQL"):
+    for title in ("Namespace", "PostgreSQL", "PostgreSQL"):  # as after an error
         administrator.follow(title)
     token = administrator.follow("Callers").splitlines()[-1]
     (administrator.home / "token").write_text(token)
@@ -150,6 +152,7 @@ def test_the_page_leads_there_and_back(administrator: Administrator) -> None:
         commands = section("Check").replace("$token", token)
         doctor = administrator.type(re.findall(r"```console\n(kubectl exec.*?)```", commands, re.DOTALL)[0])
         assert "system:serviceaccount:kubescript:kubescript" in doctor
+        assert "; 1 replica is alive" in doctor  # of three: nodes are simulated
         assert '"text":"2' in ask(administrator, "len(k8s.coreV1().list_node())")
         assert "are whole" in administrator.follow("Audit")
     administrator.follow("Monitoring")
@@ -163,7 +166,12 @@ def test_the_page_leads_there_and_back(administrator: Administrator) -> None:
     text = administrator.type(f"helm template kubescript charts/kubescript --kube-version 1.30 {values}")
     assert chart.settings(chart.by_kind(text), administrator.home / "settings").auth.tokens_file is None
     administrator.follow("Change something")
+    administrator.follow("PostgreSQL")  # to which that section refers for a new password
+    administrator.type("psql kubescript --command \"INSERT INTO kubescript_runbook_uses VALUES ('kept', 'one', 0)\"")
+    before = administrator.type(_DATABASE_ID)
     assert "Rollback was a success" in administrator.follow("Upgrade")
+    assert administrator.type(_DATABASE_ID) != before  # it was made again, of the dump
+    assert "kept|kubescript" in administrator.type(f"psql kubescript -At --command '{_KEPT}'")
     remove, look = re.findall(r"```console\n(.*?)```", section("Uninstall"), re.DOTALL)
     administrator.type(f"{remove}\nkubectl delete --filename shared.yaml  # the part of the volumes' class")
     assert administrator.type(look).strip() == ""

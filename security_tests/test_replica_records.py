@@ -71,7 +71,12 @@ def replicas(tmp_path: Path) -> list[Replica]:
 
 def verify(*replicas: Replica) -> tuple[int, str]:
     """The exit code of `audit verify`, and what it says."""
-    done = commands.run("audit", "verify", *(str(each.file) for each in replicas))
+    return run(*(str(each.file) for each in replicas))
+
+
+def run(*words: str) -> tuple[int, str]:
+    """Likewise of other words."""
+    done = commands.run("audit", "verify", *words)
     return done.returncode, done.stdout + done.stderr
 
 
@@ -82,6 +87,19 @@ def test_records_of_replicas_verify_together_in_any_order(replicas: list[Replica
         code, text = verify(*order)
         assert code == 0 and "applied plans: 1;" in text, text
     assert verify(replicas[2])[0] == 0  # alone it is a chain
+
+
+def test_files_removed_on_purpose_are_told_from_hidden_ones(replicas: list[Replica]) -> None:
+    """Without the decision's file `verify` names it and `--since`; with that, plans that were applied before then are left
+    out, and those that were applied later are not."""
+    _, second, third = replicas
+    files = [str(replicas[0].file), str(third.file)]
+    code, text = run(*files)
+    assert code == 1 and str(second.file) in text and "--since" in text, text
+    code, text = run(*files, "--since", "2026-11-27T11:00:00+01:00")
+    assert code == 1, text
+    code, text = run(*files, "--since", "2026-11-27T10:00:00.001Z")
+    assert code == 0 and "applied plans: 0;" in text and "1 earlier ones were not compared" in text, text
 
 
 def _hide_decision(replicas: list[Replica]) -> list[Replica]:

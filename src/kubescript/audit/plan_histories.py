@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
 
@@ -18,6 +19,7 @@ from kubescript.output import sanitizing
 
 __all__ = ["Report", "as_text", "compare"]
 
+_NOT_GIVEN: Final = "which is not given; if it was removed on purpose, compare the plans `--since` then"
 _READS: Final = frozenset({"get", "list", "watch"})
 _SHOWN: Final = 20
 """How many faults are shown."""
@@ -34,6 +36,8 @@ class Report:
     faults: tuple[str, ...]
     gone: int
     """How many records are named that were in older files, which are missing."""
+    early: int
+    """How many plans are not compared, since they were applied too early."""
 
 
 @dataclass(slots=True)
@@ -52,19 +56,35 @@ class _Chain:
     """Maps each plan to the audit ids of the requests that have changed something."""
     begun: dict[str, set[str]] = field(default_factory=dict)
     """Maps each plan to the audit ids of all its writes, answered or not."""
+    early: set[str] = field(default_factory=set)
+    """Plans of whose application something is too early to be compared."""
+
+    def forget(self, plans: set[str]) -> None:
+        """Removes the applications of these plans."""
+        self.starts = {number: start for number, start in self.starts.items() if start["plan"] not in plans}
+        self.ends = [end for end in self.ends if end["plan"] not in plans]
+        self.sent = {plan: audit_ids for plan, audit_ids in self.sent.items() if plan not in plans}
 
 
-def compare(paths: Sequence[Path]) -> Report:
-    """Compares the chains that end in these files. Raises ConfigError for a file that is no audit record."""
-    return _Comparison([_read(path) for path in paths]).run()
+def compare(paths: Sequence[Path], since: datetime | None = None) -> Report:
+    """Compares the chains that end in these files; with `since`, only plans whose application began then or later, so
+    that files that were written last a day earlier may be gone: a plan expires within a day. Raises ConfigError for a
+    file that is no audit record."""
+    chains = [_read(path, since) for path in paths]
+    early = set().union(*(chain.early for chain in chains))
+    for chain in chains:
+        chain.forget(early)
+    return _Comparison(chains).run(len(early))
 
 
-def _read(path: Path) -> _Chain:
+def _read(path: Path, since: datetime | None) -> _Chain:
     chain = _Chain(path)
     for record in reader.records(path):
         if chain.first < 0:
             chain.first = record["seq"]
         _sort(chain, record)
+        if since is not None and _is_applied(record) and datetime.fromisoformat(record["time"]) < since:
+            chain.early.add(record["plan"])
     return chain
 
 
@@ -98,6 +118,12 @@ def _is_write(record: dict[str, Any]) -> bool:
     return "plan" in record and not record.get("dry_run") and record.get("verb") not in _READS
 
 
+def _is_applied(record: dict[str, Any]) -> bool:
+    """Says whether a record is of the application of a plan."""
+    kind = record["type"]
+    return kind in {"applying", "applied"} or (kind in {"sent", "call"} and _is_write(record))
+
+
 class _Comparison:
     """The comparison of several chains."""
 
@@ -128,8 +154,8 @@ class _Comparison:
             if decision["approves"]:
                 self._approved[decision["plan"]].add(decision["plan_hash"])
 
-    def run(self) -> Report:
-        """Compares all records."""
+    def run(self, early: int) -> Report:
+        """Compares all records; `early` plans were left out before."""
         self._faults += self._list_same_chains()
         applied = set()
         for chain in self._chains:
@@ -146,7 +172,7 @@ class _Comparison:
         for plan in sorted(applied | self._ends.keys()):
             self._check_once(plan)
             self._check_sent(plan)
-        return Report(len(applied), tuple(dict.fromkeys(self._faults)), self._gone)
+        return Report(len(applied), tuple(dict.fromkeys(self._faults)), self._gone, early)
 
     def _list_same_chains(self) -> Iterator[str]:
         """Yields the files that are no chains of their own."""
@@ -172,7 +198,7 @@ class _Comparison:
         """Returns the record of a plan that is applied; None, with the fault, if it is not there."""
         home = self._by_id.get(start["audit"])
         if home is None:
-            self._faults.append(f"{name} was recorded in {_where(start['place'], start['audit'])}, which is not given")
+            self._faults.append(f"{name} was recorded in {_where(start['place'], start['audit'])}, {_NOT_GIVEN}")
             return None
         made = home.plans.get(start["plan"])
         if made is None and home.first > 0:
@@ -188,7 +214,7 @@ class _Comparison:
         home = self._by_id.get(named["chain"])
         what = f"{name}: its approval is record {named['seq']} of"
         if home is None:
-            self._faults.append(f"{what} {_where(named['place'], named['chain'])}, which is not given")
+            self._faults.append(f"{what} {_where(named['place'], named['chain'])}, {_NOT_GIVEN}")
             return place
         found = home.decisions.get(named["seq"])
         if found is None and named["seq"] < home.first:
@@ -210,7 +236,7 @@ class _Comparison:
                 continue
             self._partial.add(record["plan"])
             if home is None:
-                self._faults.append(f"{what} {_where(named['place'], named['chain'])}, which is not given")
+                self._faults.append(f"{what} {_where(named['place'], named['chain'])}, {_NOT_GIVEN}")
             elif named["seq"] < home.first:
                 self._gone += 1
             else:
@@ -270,4 +296,6 @@ def as_text(report: Report) -> str:
     text = f"applied plans: {report.applications}; each approval is on record, and no plan was applied twice"
     if report.gone:
         text += f"; {report.gone} of their records were in older files, which are missing"
+    if report.early:
+        text += f"; {report.early} earlier ones were not compared"
     return text

@@ -66,6 +66,16 @@ _KEY_OPTION: Final = click.option(
 )
 
 
+def _parse_time(_context: click.Context, _option: click.Parameter, value: str | None) -> datetime.datetime | None:
+    """Returns the time that an option gives; UTC if it has no offset."""
+    if value is None:
+        return None
+    moment = times.parse(value)
+    if moment is None:
+        raise click.BadParameter(f"{value!r} is not a time such as 2026-01-31T12:00:00Z")
+    return moment
+
+
 def _find_files(_context: click.Context, _argument: click.Parameter, given: tuple[Path, ...]) -> tuple[Path, ...]:
     """Returns the files, and in place of a folder the `.jsonl` files in it: pods have no shell that would find them."""
     found: list[Path] = []
@@ -84,9 +94,20 @@ def _find_files(_context: click.Context, _argument: click.Parameter, given: tupl
     "--heads", "earlier", type=click.File(encoding="utf-8", errors="replace"),
     help="What an earlier `verify` printed, or - for stdin: fail if one of its heads is no longer in a chain.",
 )  # fmt: skip
+@click.option(
+    "--since", callback=_parse_time,
+    help="Of several files, compare only plans that were applied from this time on: files that were written last more "
+    "than a day before it may be gone.",
+)  # fmt: skip
 @click.pass_context
 @_explain_errors
-def verify(context: click.Context, files: tuple[Path, ...], key_file: Path | None, earlier: TextIO | None) -> None:
+def verify(
+    context: click.Context,
+    files: tuple[Path, ...],
+    key_file: Path | None,
+    earlier: TextIO | None,
+    since: datetime.datetime | None,
+) -> None:
     """Check the whole chain of each FILE, rotated files included; a folder stands for its .jsonl files. Of several
     replicas' files, check also that each plan was approved on one of them and applied once. Exit code 1: a record was
     changed or is missing; 2: a chain is keyed and no key was given."""
@@ -106,15 +127,15 @@ def verify(context: click.Context, files: tuple[Path, ...], key_file: Path | Non
         click.echo(heads.as_text(wanted, found))
         codes.append(_BROKEN if wanted.keys() - found else 0)
     if len(files) > 1:
-        codes.append(_compare(files))
+        codes.append(_compare(files, since))
     context.exit(_BROKEN if _BROKEN in codes else max(codes))
 
 
-def _compare(files: tuple[Path, ...]) -> int:
+def _compare(files: tuple[Path, ...], since: datetime.datetime | None) -> int:
     """Prints whether several chains agree about their plans; returns the exit code."""
     from kubescript.audit import plan_histories
 
-    report = plan_histories.compare(files)
+    report = plan_histories.compare(files, since)
     click.echo(plan_histories.as_text(report))
     return _BROKEN if report.faults else 0
 
@@ -166,16 +187,6 @@ def _refuse_unverified(code: int) -> None:
     # Attack: a forged record falsifies the totals. `show` prints each record by itself, and so goes on.
     click.echo("stopped; see `kubescript audit verify`, or continue with --unverified", err=True)
     click.get_current_context().exit(code)
-
-
-def _parse_time(_context: click.Context, _option: click.Parameter, value: str | None) -> datetime.datetime | None:
-    """Returns the time that an option gives; UTC if it has no offset."""
-    if value is None:
-        return None
-    moment = times.parse(value)
-    if moment is None:
-        raise click.BadParameter(f"{value!r} is not a time such as 2026-01-31T12:00:00Z")
-    return moment
 
 
 def _filter_options(command: Callable[..., Any]) -> Callable[..., Any]:

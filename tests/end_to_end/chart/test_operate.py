@@ -8,6 +8,7 @@ import contextlib
 import os
 import re
 import subprocess
+import tarfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
@@ -16,7 +17,7 @@ import pytest
 import yaml
 
 from kubescript_safety.controlplane import live
-from tests.kit import chart, clients, kubectl, paths, pod, prometheus
+from tests.kit import chart, clients, kubectl, paths, pod, prometheus, trails
 from tests.kit import helm as helms
 from tests.kit.postgres import Postgres
 
@@ -63,7 +64,8 @@ class Administrator:
         for name, text in (("kubectl", wrapper), ("claude", "#!/bin/sh\n")):
             (programs / name).write_text(text)
             (programs / name).chmod(0o755)
-        (home / "charts").symlink_to(paths.ROOT / "charts")
+        for name in ("charts", "examples"):
+            (home / name).symlink_to(paths.ROOT / name)
         (home / "kubeconfig").write_bytes(cluster.plane.kubeconfig.read_bytes())
         self._environment = os.environ | database.variables() | {
             "HOME": str(home), "KUBECONFIG": str(home / "kubeconfig"), "XDG_CACHE_HOME": clients.CACHE,
@@ -148,13 +150,13 @@ def test_the_page_leads_there_and_back(administrator: Administrator) -> None:
     assert "list, watch" in administrator.follow("Roles")
     administrator.follow("TLS")
     assert administrator.follow("Install").count("1/1") == 3
-    with administrator.serving("first"):
+    with administrator.serving("first") as served:
         commands = section("Check").replace("$token", token)
         doctor = administrator.type(re.findall(r"```console\n(kubectl exec.*?)```", commands, re.DOTALL)[0])
         assert "system:serviceaccount:kubescript:kubescript" in doctor
         assert "; 1 replica is alive" in doctor  # of three: nodes are simulated
         assert '"text":"2' in ask(administrator, "len(k8s.coreV1().list_node())")
-        assert "are whole" in administrator.follow("Audit")
+        keep_record(administrator, Path(served.place("/var/lib/kubescript")))
     administrator.follow("Monitoring")
     check_scraping(administrator.home / "prometheus.yml")
     administrator.follow("Other clusters")
@@ -175,6 +177,20 @@ def test_the_page_leads_there_and_back(administrator: Administrator) -> None:
     remove, look = re.findall(r"```console\n(.*?)```", section("Uninstall"), re.DOTALL)
     administrator.type(f"{remove}\nkubectl delete --filename shared.yaml  # the part of the volumes' class")
     assert administrator.type(look).strip() == ""
+
+
+def keep_record(administrator: Administrator, volume: Path) -> None:
+    """Follows the section about the record, with the old file of a pod that is gone: it is checked, copied and removed."""
+    old = volume / "gone.jsonl"
+    trails.fill(old)
+    os.utime(old, (0, 0))
+    said = administrator.follow("Audit")
+    assert said.count("are whole") == 2 and "gone.jsonl: 7 records" in said
+    with tarfile.open(administrator.home / "audit.tar") as copy:
+        assert {"./gone.jsonl", "./kubescript-0.jsonl"} <= set(copy.getnames())
+    assert [each.name for each in volume.iterdir()] == ["kubescript-0.jsonl"]
+    heads = (administrator.home / "heads").read_text()
+    assert "kubescript-0.jsonl" in heads and "BROKEN" not in heads
 
 
 def check_scraping(file: Path) -> None:

@@ -79,6 +79,7 @@ generate: $(READY)  ## Write the tables and pages that are made from the install
 	$(BIN)/python scripts/generate_sdk_docs.py
 	$(BIN)/python scripts/generate_sentences.py
 	$(BIN)/python scripts/generate_roles.py
+	$(BIN)/python scripts/generate_values_schema.py
 
 image: $(READY)  ## Build the container image `kubescript` with podman or docker, from Debian's packages alone.
 	rm -rf build/image

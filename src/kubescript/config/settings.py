@@ -161,7 +161,7 @@ class Settings(pydantic_settings.BaseSettings):
             return split(value)
         return value
 
-    @pydantic.field_validator("contexts", mode="before")
+    @pydantic.field_validator("contexts", mode="before", json_schema_input_type=Mapping[str, Context] | tuple[str, ...])
     @classmethod
     def _names(cls, value: object) -> object:
         """Accepts names without tables: those contexts have no settings of their own."""

@@ -159,6 +159,9 @@ _REFUSED = {
     "resource.limits.memory=1Gi": "additional properties 'resource' not allowed",
     "networkPolicy.clients=null": "missing property 'clients'",
     "config.port=80": "false schema",
+    "config.htp.url=https://kubescript.example.com/mcp": "at '/config': additional properties 'htp' not allowed",
+    "config.toolsets={cod}": "at '/config/toolsets/0': value must be one of 'code', 'kubectl'",
+    "config.limits.memory_mib=abc": "at '/config/limits/memory_mib': got string, want integer",
     "config.http.metrics_port=80": "false schema",
     "metrics.serviceMonitor=true": "needs metrics.enabled",
     "rbac.customGroups={*}": "does not match pattern",
@@ -169,8 +172,8 @@ _REFUSED = {
 
 @pytest.mark.parametrize("value", _REFUSED)
 def test_a_value_that_would_do_harm_is_refused(value: str, tmp_path: Path) -> None:
-    """A typo, no clients, a port that the Service does not know,
-    sessions that a route would lose; the next command works."""
+    """A typo, also in the server's settings, no clients, a port that the Service does not know, sessions that a route would
+    lose; the next command works."""
     assert _REFUSED[value] in chart.render(tmp_path, "--set", value, fails=True)
     assert "kind: Deployment" in chart.render(tmp_path)
 

@@ -95,6 +95,8 @@ class Masker:
         self.uses = 0
         self.owner: str | None = None
         """The owner of the bodies and texts that the masker reads; None until it is used."""
+        self.idle_since = 0.0
+        """When the masker was last given back (time.monotonic()); 0 until it is used."""
         self.waiting = 0
         """How many answers are still to come or are being read; when there are none, the masker can serve the next
         call."""

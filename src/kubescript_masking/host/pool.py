@@ -26,13 +26,13 @@ __all__ = ["Pool"]
 log = logging.getLogger(__name__)
 
 _SIZE: Final = min(4, os.cpu_count() or 1)
-"""How many idle maskers one caller may have."""
-# Each idle masker takes 3 MiB. For a caller without one, a masker must be forked: with eight callers and two maskers,
-# that took a third of a short script's processor time and half of its waiting time.
-_KEPT: Final = 12
-"""How many idle maskers all callers may have in total."""
-_REST_S: Final = 30.0
-"""After how many seconds without a call only as many idle maskers are kept as one caller may have."""
+"""How many idle maskers are started ahead of time, and always kept."""
+# Each idle masker takes 4 MiB. A caller that finds none waits for a fork, which takes a fifth of the processor time of
+# a short script.
+_KEPT: Final = 32
+"""How many idle maskers are kept while callers come."""
+_REST_S: Final = 20.0
+"""After how many seconds without a use a masker is ended, if more than `_SIZE` are idle."""
 # A watch holds a masker while it is open.
 _FOR_BODIES: Final = 56
 """How many maskers bodies may hold at the same time; four for each script where there are many."""
@@ -78,10 +78,8 @@ class Pool:
         """How many maskers are masking a text."""
         self._bodies: dict[int, int] = {}
         """How many maskers each script holds for bodies."""
-        self._last_use = 0.0
-        """When a masker was last given back (time.monotonic())."""
         self._timer: threading.Timer | None = None
-        """Ends idle maskers later, if there are more than one caller may have."""
+        """Ends idle maskers later, if there are more than `_SIZE`."""
         self._scripts = scripts
         self._for_bodies = max(_FOR_BODIES, 2 * _SHARE * scripts)
         self._closed = False
@@ -205,37 +203,33 @@ class Pool:
     def _give_back(self, masker: conversation.Masker, script: int | None, *, healthy: bool) -> None:
         with self._changed:
             self._count(script, -1)
-            is_kept = healthy and masker.uses < _USES and not self._closed
-            leaves = self._displace(masker) if is_kept else masker
-            if leaves is not masker:
+            leaves: conversation.Masker | None = masker
+            if healthy and masker.uses < _USES and not self._closed:
+                leaves = self._displace()
+                masker.idle_since = time.monotonic()
                 self._idle.append(masker)
             with contextlib.suppress(errors.RedactionError):  # the next call meets the same error, and reports it
                 if leaves is masker:
                     self._refill()
                 if masker.owner:
                     self._provide()
-            self._last_use = time.monotonic()
             self._reduce_later(_REST_S)
             self._changed.notify()
         if leaves is not None:
             leaves.worker.close()
 
-    def _displace(self, masker: conversation.Masker) -> conversation.Masker | None:
-        """Returns the masker that must leave so that this one can stay: this one if its caller has enough, or else
-        another caller's that has been unused for longest. None when there is room for all."""
-        others = [other for other in self._idle if other.owner not in {None, masker.owner}]
-        own = len(self._idle) - len(others)
-        if own >= _SIZE:
-            return masker
-        if len(self._idle) < _KEPT or not others:
+    def _displace(self) -> conversation.Masker | None:
+        """Takes the masker that has been unused for longest, where there is no room for another one."""
+        used = [masker for masker in self._idle if masker.owner is not None]
+        if len(used) < _KEPT:
             return None
         # Maskers that are given back go to the end of the list.
-        oldest = others[0]
+        oldest = used[0]
         self._idle.remove(oldest)
         return oldest
 
     def _reduce_later(self, seconds: float) -> None:
-        """Has the idle maskers reduced after so many seconds, if there are more than one caller may have."""
+        """Has the idle maskers reduced after so many seconds, if there are more than `_SIZE`."""
         if self._timer is not None or len(self._idle) <= _SIZE or self._closed:
             return
         timer = threading.Timer(seconds, self._reduce)
@@ -247,21 +241,21 @@ class Pool:
         self._timer = timer
 
     def _reduce(self) -> None:
-        """Ends the idle maskers that no caller has missed for a while."""
+        """Ends the maskers that no caller has used for a while, and leaves `_SIZE` of the idle ones."""
         with self._changed:
             self._timer = None
-            left_s = self._last_use + _REST_S - time.monotonic()
-            if left_s > 0:
-                self._reduce_later(left_s)
-                return
-            # Unused ones stay first: any caller can have them.
-            self._idle.sort(key=lambda masker: masker.owner is not None)
-            surplus, self._idle = self._idle[_SIZE:], self._idle[:_SIZE]
-        for masker in surplus:
+            # Any caller can have the maskers without an owner, so these are ended last.
+            owned_first = sorted(self._idle, key=lambda masker: masker.owner is None)
+            unused_since = time.monotonic() - _REST_S
+            ended = [masker for masker in owned_first[:-_SIZE] if masker.idle_since <= unused_since]
+            for masker in ended:
+                self._idle.remove(masker)
+            self._reduce_later(_REST_S)
+        for masker in ended:
             masker.worker.close()
 
     def _refill(self) -> None:
-        """Starts as many idle maskers as a caller may have."""
+        """Starts the idle maskers that are missing."""
         while not self._closed and len(self._idle) < _SIZE:
             masker = self._spawn()
             # The maskers after it are ready, and are lent first.

@@ -20,7 +20,7 @@ from kubescript import errors
 from kubescript.changes import application, recovery, work
 from kubescript.changes.store import store
 from kubescript.cluster import connections, timers
-from kubescript.database import database
+from kubescript.database import durable
 from tests.kit import planned
 from tests.kit.controlplane import official_client, shared
 from tests.kit.controlplane.writer import Writer
@@ -54,7 +54,7 @@ def place(run_folder: Path, run_process: int, tmp_path_factory: pytest.TempPathF
     Writer(kubeconfig).create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}})
     folder = tmp_path_factory.mktemp("takeovers")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(database, "_BUSY_TIMEOUT_S", 0.2)
+        patch.setattr(durable, "_BUSY_TIMEOUT_S", 0.2)
         patch.setattr(work, "LEASE_S", 0.0)
         # Otherwise this server would go on with a test's plan at any moment: each look comes after half a minute.
         patch.setattr(recovery.Keeper, "recover", lambda _keeper, _approvals: None)

@@ -9,9 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-import sqlite3
 import stat
-import time
 import urllib.parse
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -21,14 +19,12 @@ import sqlalchemy
 from sqlalchemy import exc
 
 from kubescript import errors, installation, private_files
-from kubescript.database import schema
+from kubescript.database import durable, schema
 
 __all__ = ["Connection", "Database", "connect", "find_file", "open_database", "take_lock", "unavailable"]
 
 Connection = sqlalchemy.Connection
 
-_BUSY_TIMEOUT_S: Final = 10.0
-_PAUSE_S: Final = 0.01
 _SCHEMES: Final = ("postgresql", "postgresql+psycopg")
 _FILES: Final = ("sslrootcert", "sslcert", "sslkey")
 """The parameters of a PostgreSQL URL that name files."""
@@ -189,38 +185,11 @@ def _sqlite(path: Path) -> Database:
     quoted = urllib.parse.quote(str(file))
     # The file is not recreated if it disappears, since SQLite would make it readable by others.
     address = f"file:{quoted}?mode=rw"
-    engine = sqlalchemy.create_engine("sqlite://", creator=lambda: _connect(address), poolclass=sqlalchemy.QueuePool)
+    engine = sqlalchemy.create_engine(
+        "sqlite://", creator=lambda: durable.connect(address), poolclass=sqlalchemy.QueuePool
+    )
     remedy = "check the space on its disk, and whether the server's user may write to it and its folder"
     return Database(engine, str(file), remedy)
-
-
-def _connect(address: str) -> sqlite3.Connection:
-    """Returns a connection that keeps committed data even when the machine loses power."""
-    connection = sqlite3.connect(
-        address,
-        uri=True,
-        timeout=_BUSY_TIMEOUT_S,
-        isolation_level=None,  # `writing` begins transactions
-        check_same_thread=False,
-    )
-    _write_ahead(connection)
-    connection.execute("PRAGMA synchronous = FULL")
-    return connection
-
-
-def _write_ahead(connection: sqlite3.Connection) -> None:
-    """Has the database write a log ahead of its pages. Raises OperationalError."""
-    # When several processes open a new file at once, SQLite refuses this to all but one of them, and does not wait.
-    gives_up = time.monotonic() + _BUSY_TIMEOUT_S
-    while True:
-        try:
-            connection.execute("PRAGMA journal_mode = WAL")
-        except sqlite3.OperationalError as error:
-            if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > gives_up:
-                raise
-            time.sleep(_PAUSE_S)
-        else:
-            return
 
 
 def _make_file(file: Path) -> None:

@@ -23,7 +23,7 @@ from sqlalchemy import Pool, event
 from kubescript import errors, installation
 from kubescript.changes import plan
 from kubescript.changes.store import store
-from kubescript.database import database
+from kubescript.database import database, durable
 from tests.kit import postgres
 from tests.kit.processes import CONTEXT
 from tests.kit.stored_plans import Clock, answer, made
@@ -178,7 +178,7 @@ def test_sqlite_writes_ahead_and_waits_for_the_disk(tmp_path: Path) -> None:
 
 
 def test_a_database_that_stays_locked_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(database, "_BUSY_TIMEOUT_S", 0.1)
+    monkeypatch.setattr(durable, "_BUSY_TIMEOUT_S", 0.1)
     file = tmp_path / "folder" / "plans.db"
     plans = store.Store(str(file))
     other = sqlite3.connect(file, isolation_level=None)

@@ -115,7 +115,7 @@ class Application:
         """How busy the server is."""
         scripts = self._shared.places.scripts
         plans = self._keeper.waiting if self._keeper is not None else 0
-        return evaluation.Load(scripts.running, scripts.waiting, self.executor.spares, plans)
+        return evaluation.Load(scripts.running, scripts.waiting, self.executor.spares, plans, self.fleet.is_ok)
 
     def server(self) -> served.Served:
         """Returns the MCP server for callers that need not authenticate. Raises ConfigError."""

@@ -33,8 +33,8 @@ class ClusterApi(following.Followed):
 
     def __init__(self, cluster: base.Cluster, namespace: str, label_selector: str, most: int) -> None:
         """An empty namespace means all; `label_selector` selects Clusters. At most `most` of them are kept."""
-        clusters = hub.Kind(_GROUP, "clusters", namespace, label_selector)
-        secrets = hub.Kind("", "secrets", namespace, _LABEL)
+        clusters = objects.Kind(_GROUP, "clusters", namespace, label_selector)
+        secrets = objects.Kind("", "secrets", namespace, _LABEL)
         self._clusters = hub.Watch(cluster, clusters, _read_cluster, most)
         # Attack: a tenant who may make Secrets, and no Clusters, makes as many as are kept.
         self._secrets = hub.Watch(cluster, secrets, _read_secret, most, self._list_needed, after=self._clusters)

@@ -65,8 +65,8 @@ class ClusterProfiles(following.Followed):
         """`label_selector` selects ClusterProfiles. At most `most` of them are kept."""
         # Attack: a profile made in another namespace names an attacker's server, which gets the token of a Secret in
         # this one. Here, only a Secret with the label gives its token away.
-        profiles = hub.Kind(_GROUP, "clusterprofiles", namespace, label_selector)
-        secrets = hub.Kind("", "secrets", namespace, _LABEL)
+        profiles = objects.Kind(_GROUP, "clusterprofiles", namespace, label_selector)
+        secrets = objects.Kind("", "secrets", namespace, _LABEL)
         self._profiles = hub.Watch(cluster, profiles, _read_profile, most)
         self._secrets = hub.Watch(cluster, secrets, _read_secret, most)
         super().__init__(self._profiles, self._secrets)

@@ -31,6 +31,10 @@ class Source(Protocol):
     def problem(self) -> str:
         """Why clusters cannot be looked for now; empty if they can."""
 
+    @property
+    def is_full(self) -> bool:
+        """Whether what would be a cluster is left out because there is too much of it."""
+
     def watch(self, publish: Callable[[Mapping[str, member.Member]], None], stop: threading.Event) -> None:
         """Publishes all members, and all of them again after each change, until `stop` is set. What cannot be read of
         one member is logged, without its secrets, and the member left out. While the source does not answer, nothing
@@ -45,6 +49,8 @@ class Fleet:
         self._source = source
         self._max = max_clusters
         self._members: Mapping[str, member.Member] = MappingProxyType({})
+        self._is_cut = False
+        """Whether the last set had more than `max_clusters`."""
         self._stop = threading.Event()
         self._published = threading.Event()
         self._thread = threading.Thread(target=self._run, name="kubescript-fleet", daemon=True)
@@ -63,6 +69,11 @@ class Fleet:
     def problem(self) -> str:
         """Why the source cannot be read now; empty if it can."""
         return self._source.problem if self._source is not None else ""
+
+    @property
+    def is_ok(self) -> bool:
+        """Whether the source can be read, and all of its clusters are offered."""
+        return self._source is None or not (self.problem or self._source.is_full or self._is_cut)
 
     def members(self) -> Mapping[str, member.Member]:
         """Returns the members by name, sorted. The mapping never changes; a new set is a new mapping."""
@@ -93,7 +104,8 @@ class Fleet:
     def _publish(self, found: Mapping[str, member.Member]) -> None:
         """Puts a new set in force, and logs who came and who went."""
         names = sorted(found)
-        if len(names) > self._max:
+        self._is_cut = len(names) > self._max
+        if self._is_cut:
             log.warning(
                 "%d clusters were found, and fleet.max_clusters is %d: those from %s on are left out",
                 len(names), self._max, sanitizing.printable(names[self._max]), extra={"event": "fleet.max"},

@@ -32,6 +32,8 @@ class Folder:
     def __init__(self, path: Path, every_s: float = _EVERY_S) -> None:
         self.problem = ""
         """See `fleet.Source`."""
+        self.is_full = False
+        """See `fleet.Source`: all files are read, and `fleet.Fleet` counts."""
         self._path = path
         self._every_s = every_s
         self._read: dict[Path, tuple[_State, list[member.Member]]] = {}

@@ -53,6 +53,11 @@ class Followed(abc.ABC):
         """What keeps the hub from being followed, such as a right that is missing; empty if nothing does."""
         return "; ".join(each.problem for each in self._watches if each.problem)
 
+    @property
+    def is_full(self) -> bool:
+        """See `fleet.Source`."""
+        return any(each.is_full for each in self._watches)
+
     @abc.abstractmethod
     def find(self) -> Iterator[Candidate | Problem]:
         """Yields what the objects make of clusters, under different names."""

@@ -11,7 +11,6 @@ import random
 import threading
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Final, Generic, TypeVar
 
 import msgspec
@@ -19,13 +18,13 @@ import msgspec
 from kubescript import errors, types
 from kubescript.cluster import base
 from kubescript.fleet import list_watch, nesting, objects
-from kubescript.fleet.objects import Key, Metadata
+from kubescript.fleet.objects import Key, Kind, Metadata
 from kubescript.fleet.places import Places
 from kubescript.output import sanitizing
 from kubescript.request import request
 from kubescript_sandbox.host import cancellation
 
-__all__ = ["Kind", "Watch"]
+__all__ = ["Watch"]
 
 log = logging.getLogger(__name__)
 
@@ -42,33 +41,6 @@ _MARGIN_S: Final = 10.0
 _TICK_S: Final = 0.1
 _FIRST_PAUSE_S: Final = 1.0
 _LAST_PAUSE_S: Final = 60.0
-
-
-@dataclass(frozen=True, slots=True)
-class Kind:
-    """Which objects are watched. The server's account needs `list` and `watch` on them."""
-
-    group: str
-    resource: str
-    namespace: str = ""
-    """Empty: all namespaces."""
-    label_selector: str = ""
-    name: str = ""
-    """The only name that the objects have, to which RBAC may limit the right; empty: any name."""
-
-    def __str__(self) -> str:
-        """Returns the kind in a message: `secrets in namespace fleet`."""
-        resource = f"{self.resource}.{self.group}" if self.group else self.resource
-        return f"{resource} in namespace {self.namespace}" if self.namespace else resource
-
-    def options(self) -> list[tuple[str, str]]:
-        """Returns the selectors as a query."""
-        options = []
-        if self.label_selector:
-            options.append(("labelSelector", self.label_selector))
-        if self.name:
-            options.append(("fieldSelector", f"metadata.name={self.name}"))
-        return options
 
 
 _T = TypeVar("_T")
@@ -106,6 +78,11 @@ class Watch(Generic[_T]):
         """Returns a copy of the objects."""
         with self._lock:
             return self._places.objects()
+
+    @property
+    def is_full(self) -> bool:
+        """Whether objects were left out because there are too many."""
+        return bool(self._places.left_out)
 
     def unread(self) -> Mapping[Key, str]:
         """Returns what is wrong with objects that are left out."""
@@ -150,8 +127,7 @@ class Watch(Generic[_T]):
         with self._lock:
             self._places = found
             self.changes += 1
-        if found.left_out is not None:
-            self._warn_full(found.left_out)
+        self._warn_of(found.left_out)
         return version
 
     def _read_pages(self, path: str, found: Places[_T], cancel: cancellation.Cancellation) -> str:
@@ -170,9 +146,11 @@ class Watch(Generic[_T]):
             if not token:
                 break
             if time.monotonic() > ends:
-                self._warn(
-                    f"there are more {self.kind} than can be read in {_LISTS_S:.0f} s: the last ones are left out"
-                )
+                text = f"the list takes more than {_LISTS_S:.0f} s"
+                # Attack: so many objects are made that no list is read to its end.
+                if self.changes:
+                    raise errors.ClusterError(text, code="cluster.too_large")
+                found.left_out = f"those at the end, as {text}"
                 break
         return page.metadata.resource_version
 
@@ -200,7 +178,7 @@ class Watch(Generic[_T]):
                 version = self._apply(event) or version
         finally:
             response.close()
-        return version if self._places.left_out is None else ""
+        return "" if self._places.left_out else version
 
     def _apply(self, event: list_watch.Event) -> str:
         """Applies one event, and returns its version."""
@@ -210,14 +188,14 @@ class Watch(Generic[_T]):
             return metadata.resource_version
         places = self._places
         with self._lock:
-            was_full = places.left_out is not None
+            before = places.left_out
             places.remove(metadata.key)
             if event.type != "DELETED":
                 self._take(content, metadata, places)
                 places.prune()
             self.changes += 1
-        if places.left_out is not None and not was_full:
-            self._warn_full(places.left_out)
+        if not before:
+            self._warn_of(places.left_out)
         return metadata.resource_version
 
     def _take(self, content: bytes, metadata: Metadata, places: Places[_T]) -> None:
@@ -284,11 +262,13 @@ class Watch(Generic[_T]):
         if not before:
             log.warning("the clusters found last stay: %s", self.problem, extra={"event": "fleet.away"})
 
-    def _warn_full(self, left_out: Key) -> None:
-        self._warn(f"there are more than {self._most} {self.kind}: the newest, such as {left_out}, are left out")
-
-    def _warn(self, text: str) -> None:
-        log.warning("%s", sanitizing.printable(text), extra={"event": "fleet.max"})
+    def _warn_of(self, left_out: str) -> None:
+        """Logs which objects are left out, if any are."""
+        if left_out:
+            log.warning(
+                "there are too many %s, and %d are kept: left out are %s",
+                self.kind, self._most, sanitizing.printable(left_out), extra={"event": "fleet.max"},
+            )  # fmt: skip
 
     def _note_return(self) -> None:
         if self.problem:

@@ -1,4 +1,4 @@
-"""What the sources read of the hub's objects: only the fields that they need."""
+"""Which objects of the hub the sources ask for, and what they read of them: only the fields that they need."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import msgspec
 
 from kubescript.cluster import kubeconfig
 
-__all__ = ["MAX_BYTES", "MAX_LABELS", "Key", "Metadata", "Object", "Secret", "read_secret", "write_kubeconfig"]
+__all__ = ["MAX_BYTES", "MAX_LABELS", "Key", "Kind", "Metadata", "Object", "Secret", "read_secret", "write_kubeconfig"]
 
 MAX_BYTES: Final = 64 * 1024
 """The size of a Secret's value, and of all else that is kept of an object; a kubeconfig with certificates has 8 KiB."""
@@ -29,6 +29,33 @@ class Key(NamedTuple):
     def __str__(self) -> str:
         """Returns namespace/name, or the name of an object without a namespace."""
         return f"{self.namespace}/{self.name}" if self.namespace else self.name
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """Which objects are watched. The server's account needs `list` and `watch` on them."""
+
+    group: str
+    resource: str
+    namespace: str = ""
+    """Empty: all namespaces."""
+    label_selector: str = ""
+    name: str = ""
+    """The only name that the objects have, to which RBAC may limit the right; empty: any name."""
+
+    def __str__(self) -> str:
+        """Returns the kind in a message: `secrets in namespace fleet`."""
+        resource = f"{self.resource}.{self.group}" if self.group else self.resource
+        return f"{resource} in namespace {self.namespace}" if self.namespace else resource
+
+    def options(self) -> list[tuple[str, str]]:
+        """Returns the selectors as a query."""
+        options = []
+        if self.label_selector:
+            options.append(("labelSelector", self.label_selector))
+        if self.name:
+            options.append(("fieldSelector", f"metadata.name={self.name}"))
+        return options
 
 
 class Metadata(msgspec.Struct, frozen=True):

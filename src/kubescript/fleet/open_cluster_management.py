@@ -58,9 +58,9 @@ class OpenClusterManagement(following.Followed):
     def __init__(self, cluster: base.Cluster, account: str, label_selector: str, most: int) -> None:
         """`account` is the name of the ManagedServiceAccount; `label_selector` selects ManagedClusters. At most `most`
         of them are kept."""
-        clusters = hub.Kind(_GROUP, "managedclusters", label_selector=label_selector)
+        clusters = objects.Kind(_GROUP, "managedclusters", label_selector=label_selector)
         # The addon's agent keeps the account's token in a Secret of the same name, in the cluster's namespace.
-        tokens = hub.Kind("", "secrets", name=account)
+        tokens = objects.Kind("", "secrets", name=account)
         self._account = account
         self._clusters = hub.Watch(cluster, clusters, _read_cluster, most)
         self._tokens = hub.Watch(cluster, tokens, _read_token, most)

@@ -15,7 +15,7 @@ class Secrets(following.Followed):
 
     def __init__(self, cluster: base.Cluster, namespace: str, label_selector: str, most: int) -> None:
         """At most `most` Secrets are kept."""
-        kind = hub.Kind("", "secrets", namespace, label_selector)
+        kind = objects.Kind("", "secrets", namespace, label_selector)
         self._secrets = hub.Watch(cluster, kind, _read, most)
         super().__init__(self._secrets)
 

@@ -59,6 +59,8 @@ class Load:
     """How many workers wait for a script."""
     plans: int = 0
     """How many plans wait for a person, lately; those of all servers with the same store."""
+    is_fleet_ok: bool = True
+    """Whether all clusters of the fleet can be found and are offered."""
 
 
 Observer = Callable[[Evaluation], None]

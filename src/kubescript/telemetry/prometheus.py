@@ -68,6 +68,8 @@ class Metrics:
         depth.set_function(lambda: load().waiting)
         plans = client.Gauge("kubescript_plans_waiting", "Plans that wait for a person.", registry=own)
         plans.set_function(lambda: load().plans)
+        fleet = client.Gauge("kubescript_fleet_ok", "Whether all clusters of the fleet are found.", registry=own)
+        fleet.set_function(lambda: load().is_fleet_ok)
         about = client.Gauge("kubescript_info", "The running version.", ["version"], registry=own)
         running = about.labels(kubescript.__version__)
         running.set(1)

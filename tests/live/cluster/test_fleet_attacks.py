@@ -129,8 +129,8 @@ def test_only_a_plain_kubeconfig_makes_a_cluster(hub: Hub, tmp_path: Path, caplo
 def test_a_flood_of_newer_objects_takes_no_members_place(
     hub: Hub, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Neither of a server that runs nor of one that starts, though the newer ones are first by name; the log says that
-    there are too many."""
+    """Neither of a server that runs nor of one that starts, though the newer ones are first by name; the log and
+    a metric say that there are too many."""
     config, label = tmp_path / "kubescript.toml", {"fleet": "flood"}
     config.write_text(settings(hub, "flood") + "max_clusters = 2\n")
     hub.put(hub.secret("z-first", {"kubeconfig": hub.member("first")}, label))
@@ -139,12 +139,14 @@ def test_a_flood_of_newer_objects_takes_no_members_place(
     flood = [hub.secret(f"a-{number}", {"kubeconfig": hub.member("flood")}, label) for number in range(25)]
     with clients.application(["--toolsets", "code", "--config", str(config)]) as running:
         patience.until(lambda: list(running.fleet.members()) == ["z-first", "z-second"])
+        assert running.load.is_fleet_ok
         for each in flood:
             hub.put(each)
-        patience.until(lambda: "more than 2 secrets" in caplog.text)
+        patience.until(lambda: "too many secrets" in caplog.text)
         with clients.application(["--toolsets", "code", "--config", str(config)]) as fresh:
             patience.until(lambda: list(fresh.fleet.members()) == ["z-first", "z-second"])
         assert list(running.fleet.members()) == ["z-first", "z-second"]
+        assert not running.load.is_fleet_ok
 
 
 def test_a_flood_of_older_secrets_takes_no_place_of_a_clusters(hub: Hub, tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from typing import Final
 import pytest
 
 from kubescript import config
-from kubescript.fleet import fleet, sources
+from kubescript.fleet import fleet, hub, sources
 from tests.kit import api_server, patience
 from tests.kit.api_server import CHUNKED, Step, hang_up, then, whole
 
@@ -145,6 +145,24 @@ def test_no_more_objects_are_kept_than_clusters(tmp_path: Path, caplog: pytest.L
     )
     with following(tmp_path / "hub", *steps, most=2) as (_, found):
         patience.until(lambda: list(found.members()) == ["y", "z"])
-        assert "more than 2 secrets in namespace shop: the newest, such as shop/" in caplog.text
+        assert (
+            "too many secrets in namespace shop, and 2 are kept: left out are the newest, such as shop/" in caplog.text
+        )
         patience.until(lambda: list(found.members()) == ["c"])
     assert "shop/0 is left out: the Secret has no key" in caplog.text
+
+
+def test_a_list_without_end_neither_hides_the_fleet_nor_empties_it(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first one offers what it has read in its time; a later one leaves the clusters found last, and the next that
+    ends counts again."""
+    monkeypatch.setattr(hub, "_LISTS_S", 0.0)
+    steps = (page("a", more="next"), CHUNKED + chunk(b""), page("b", more="next"), page("c"), stay)
+    with following(tmp_path / "hub", *steps) as (_, found):
+        patience.until(lambda: "the list takes more than 0 s" in caplog.text and list(found.members()) == ["a"])
+        assert not found.is_ok
+        patience.until(lambda: "cannot be watched" in caplog.text)
+        assert list(found.members()) == ["a"]
+        patience.until(lambda: list(found.members()) == ["c"])
+        patience.until(lambda: found.is_ok)

@@ -106,12 +106,24 @@ class Administrator:
             " $(kubectl create token kubescript --namespace kubescript);"
             f" kubectl --kubeconfig {name}.kubeconfig config set-context --current --user pod --namespace kubescript"
         )
+        self._mount_account(root)
         environment = server.environment | {"KUBECONFIG": str(self.home / f"{name}.kubeconfig")}
         lines = [f"export {key}='{value}'\n" for key, value in environment.items()]
         (self.home / "pod.env").write_text("".join(lines) + f"POD='{root}'\n")
         with clients.serving(server.arguments, **environment) as port:
             self._url = f"127.0.0.1:{port}"
             yield server
+
+    def _mount_account(self, root: Path) -> None:
+        """Puts the files of the pod's account where the kubeconfig of its own cluster looks for them."""
+        folder, file = f"{root}/var/run/secrets/kubernetes.io/serviceaccount", f"{root}/etc/kubescript/own.kubeconfig"
+        minify = "kubectl config view --raw --minify --flatten --output"
+        self.type(
+            f"mkdir -p {folder}; kubectl create token kubescript --namespace kubescript > {folder}/token;"
+            f" {minify} 'jsonpath={{.clusters[0].cluster.certificate-authority-data}}' | base64 -d > {folder}/ca.crt;"
+            f" server=$({minify} 'jsonpath={{.clusters[0].cluster.server}}'); test ! -e {file} ||"
+            f' sed -i "s|https://kubernetes.default.svc|$server|; s| /var/| {root}/var/|" {file}'
+        )
 
 
 @pytest.fixture
@@ -162,6 +174,7 @@ def test_the_page_leads_there_and_back(administrator: Administrator) -> None:
     administrator.follow("Other clusters")
     with administrator.serving("second"):
         assert "prod-eu" in ask(administrator, "k8s.contexts()")
+        assert '"text":"2' in ask(administrator, "len(k8s.coreV1().list_node())")
     administrator.follow("Log in")
     values = "--values values.yaml --values clusters.yaml --values login.yaml"
     (administrator.home / "settings").mkdir()

@@ -60,7 +60,8 @@ def write_schemas(kubeconfig: Path, folder: Path) -> None:
     api = official_client.connect(kubeconfig)
 
     def read(path: str) -> Any:
-        return json.loads(api.rest_client.pool_manager.request("GET", f"{api.configuration.host}{path}").data)
+        answer = api.rest_client.pool_manager.request("GET", f"{api.configuration.host}{path}")
+        return json.loads(answer.data) if answer.status == 200 else {}
 
     def find(group: str) -> dict[str, Any]:
         found: dict[str, Any] = read(f"/openapi/v3/{group}").get("components", {}).get("schemas", {})

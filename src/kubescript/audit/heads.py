@@ -40,5 +40,5 @@ def as_text(wanted: dict[str, str], found: set[str]) -> str:
     missing = [text for head, text in wanted.items() if head not in found]
     if not missing:
         return f"earlier heads: {len(wanted)}; each is in these chains"
-    why = "its file was deleted, by `keep` too, or the end of its chain was cut off or written anew"
+    why = "its file was deleted, by `keep` too, or its chain was cut off, written anew or broken before it"
     return "\n".join(f"BROKEN removed: no record is {sanitizing.printable(text)}: {why}" for text in missing)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -14,7 +14,7 @@ from typing import Any
 from kubescript import errors
 from kubescript.audit import rotation
 
-__all__ = ["Filter", "of_plan", "records"]
+__all__ = ["Filter", "of_plan", "records", "records_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,14 +65,17 @@ def _starts(record: dict[str, Any], key: str, beginning: str) -> bool:
     return text.startswith(beginning)
 
 
-def of_plan(path: Path, plan: str) -> Filter:
-    """Returns the filter for a plan's whole history."""
+def of_plan(paths: Sequence[Path], plan: str) -> Filter:
+    """Returns the filter for a plan's whole history, which may be in several chains."""
     made = Filter(plan=plan)
-    evaluations = set()
-    for record in records(path, made):
-        if "evaluation" in record:
-            evaluations.add(record["evaluation"])
+    evaluations = {record["evaluation"] for record in records_of(paths, made) if "evaluation" in record}
     return Filter(plan=plan, evaluations=frozenset(evaluations))
+
+
+def records_of(paths: Sequence[Path], record_filter: Filter | None = None) -> Iterator[dict[str, Any]]:
+    """Yields the records of several chains, one chain after the other. Raises ConfigError as `records` does."""
+    for path in paths:
+        yield from records(path, record_filter)
 
 
 def records(path: Path, record_filter: Filter | None = None) -> Iterator[dict[str, Any]]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, TextIO
 
 import click
 
-from kubescript.cli import user_path
+from kubescript.cli import record_files, user_path
 from kubescript.kube import times
 
 if TYPE_CHECKING:
@@ -20,16 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["audit"]
 
-_BROKEN: Final = 1
-_UNKNOWN: Final = 2
 _CRITICAL: Final = 1
-
-
-def _file_argument(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Adds the argument FILE."""
-    path = user_path.UserPath(dir_okay=False)
-    add_argument = click.argument("file", type=path)
-    return add_argument(command)
 
 
 def _explain_errors(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -61,11 +52,6 @@ def audit() -> None:
     """Check and read an audit file (docs/audit.md)."""
 
 
-_KEY_OPTION: Final = click.option(
-    "--key", "key_file", type=user_path.UserPath(), help="The chain's key file (audit.key_file)."
-)
-
-
 def _parse_time(_context: click.Context, _option: click.Parameter, value: str | None) -> datetime.datetime | None:
     """Returns the time that an option gives; UTC if it has no offset."""
     if value is None:
@@ -76,20 +62,9 @@ def _parse_time(_context: click.Context, _option: click.Parameter, value: str | 
     return moment
 
 
-def _find_files(_context: click.Context, _argument: click.Parameter, given: tuple[Path, ...]) -> tuple[Path, ...]:
-    """Returns the files, and in place of a folder the `.jsonl` files in it: pods have no shell that would find them."""
-    found: list[Path] = []
-    for path in given:
-        inside = sorted(path.glob("*.jsonl")) if path.is_dir() else [path]
-        if not inside:
-            raise click.BadParameter(f"{path} has no file that ends in .jsonl")
-        found += inside
-    return tuple(found)
-
-
 @audit.command()
-@click.argument("files", type=user_path.UserPath(), nargs=-1, required=True, metavar="FILE...", callback=_find_files)
-@_KEY_OPTION
+@record_files.files_argument
+@record_files.KEY_OPTION
 @click.option(
     "--heads", "earlier", type=click.File(encoding="utf-8", errors="replace"),
     help="What an earlier `verify` printed, or - for stdin: fail if one of its heads is no longer in a chain.",
@@ -117,18 +92,17 @@ def verify(
     found: set[str] = set()
     codes = []
     for file in files:
-        code, text, those = _verify(file, key_file, frozenset(wanted))
+        code, text, those = record_files.verify(file, key_file, frozenset(wanted))
         codes.append(code)
         found |= those
         click.echo(f"{file}: {text}" if len(files) > 1 else text)
-    if _BROKEN in codes:
-        context.exit(_BROKEN)
+    is_whole = record_files.BROKEN not in codes
     if earlier is not None:
         click.echo(heads.as_text(wanted, found))
-        codes.append(_BROKEN if wanted.keys() - found else 0)
-    if len(files) > 1:
+        codes.append(record_files.BROKEN if wanted.keys() - found else 0)
+    if len(files) > 1 and is_whole:
         codes.append(_compare(files, since))
-    context.exit(_BROKEN if _BROKEN in codes else max(codes))
+    context.exit(record_files.worst(codes))
 
 
 def _compare(files: tuple[Path, ...], since: datetime.datetime | None) -> int:
@@ -137,56 +111,7 @@ def _compare(files: tuple[Path, ...], since: datetime.datetime | None) -> int:
 
     report = plan_histories.compare(files, since)
     click.echo(plan_histories.as_text(report))
-    return _BROKEN if report.faults else 0
-
-
-def _verify(file: Path, key_file: Path | None, wanted: frozenset[str] = frozenset()) -> tuple[int, str, set[str]]:
-    """Returns the exit code of `verify`, its text, and the wanted heads that are in the chain."""
-    from kubescript.audit import file_checks
-    from kubescript.audit import verify as checking
-
-    key = file_checks.read_key(key_file)
-    report = checking.verify(file, key, wanted)
-    is_checked = key_file is not None or not report.keyed
-    text = checking.as_text(report, checked=is_checked)
-    if not report.whole:
-        return _BROKEN, text, report.found
-    return 0 if is_checked else _UNKNOWN, text, report.found
-
-
-def _verifies_first(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Makes a command verify the chain first.
-
-    The command gets the exit code of `verify` as `code`. Problems are written to stderr.
-    """
-    # A record is only as trustworthy as its chain.
-
-    @_KEY_OPTION
-    @click.option("--unverified", is_flag=True, help="Continue, with exit code 0, even if `audit verify` fails.")
-    @functools.wraps(command)
-    def run(*arguments: Any, file: Path, key_file: Path | None, unverified: bool, **flags: Any) -> Any:
-        from kubescript.audit import reader
-
-        code, text, _ = _verify(file, key_file)
-        if code:
-            # Raises the error if the file is not an audit record at all.
-            next(reader.records(file), None)
-            why = text if code == _BROKEN else "NOT CHECKED: the chain is keyed; give its --key FILE"
-            click.echo(f"{file}: {why}", err=True)
-        if unverified:
-            code = 0
-        return command(*arguments, file=file, code=code, **flags)
-
-    return run
-
-
-def _refuse_unverified(code: int) -> None:
-    """Stops a command that prints totals, if the chain was not verified."""
-    if not code:
-        return
-    # Attack: a forged record falsifies the totals. `show` prints each record by itself, and so goes on.
-    click.echo("stopped; see `kubescript audit verify`, or continue with --unverified", err=True)
-    click.get_current_context().exit(code)
+    return record_files.BROKEN if report.faults else 0
 
 
 def _filter_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -202,22 +127,23 @@ def _filter_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 @audit.command()
-@_file_argument
+@record_files.files_argument
 @_filter_options
 @click.option("--denied", is_flag=True, help="Only calls that were not allowed.")
 @click.option("--plan", default="", help="Only what became of this plan, from its script on: the beginning of its id.")
 @click.option("--json", "as_json", is_flag=True, help="Print the records as JSON.")
 @_explain_errors
-@_verifies_first
-def show(file: Path, as_json: bool, plan: str, code: int, **chosen: Any) -> None:
-    """Print one line for each record, even if the chain is broken. The exit code is that of `verify`."""
+@record_files.verifies_first
+def show(files: tuple[Path, ...], as_json: bool, plan: str, code: int, **chosen: Any) -> None:
+    """Print one line for each record, even if the chain is broken; of several files, one file after the other. The exit
+    code is that of `verify`."""
     from kubescript.audit import format as showing
     from kubescript.audit import reader
 
-    found = _records(file, chosen)
+    found = _records(files, chosen)
     if plan:
-        wanted = reader.of_plan(file, plan)
-        found = reader.records(file, wanted)
+        wanted = reader.of_plan(files, plan)
+        found = reader.records_of(files, wanted)
     is_empty = True
     for record in found:
         is_empty = False
@@ -229,19 +155,19 @@ def show(file: Path, as_json: bool, plan: str, code: int, **chosen: Any) -> None
 
 
 @audit.command()
-@_file_argument
+@record_files.files_argument
 @_filter_options
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @_explain_errors
-@_verifies_first
-def stats(file: Path, as_json: bool, code: int, **chosen: Any) -> None:
+@record_files.verifies_first
+def stats(files: tuple[Path, ...], as_json: bool, code: int, **chosen: Any) -> None:
     """Print totals: scripts, calls, refusals by rule, bytes, latencies, redactions."""
     import orjson
 
     from kubescript.audit import stats as summing
 
-    _refuse_unverified(code)
-    records = _records(file, chosen)
+    record_files.refuse_unverified(code)
+    records = _records(files, chosen)
     sums = summing.sum_up(records)
     if not as_json:
         click.echo(summing.as_text(sums))
@@ -251,7 +177,7 @@ def stats(file: Path, as_json: bool, code: int, **chosen: Any) -> None:
 
 
 @audit.command()
-@_file_argument
+@record_files.files_argument
 @_filter_options
 @click.option("--name", default="kubescript", help="Name of the roles.")
 @click.option(
@@ -261,19 +187,19 @@ def stats(file: Path, as_json: bool, code: int, **chosen: Any) -> None:
     "role's credentials can read whole objects.",
 )
 @_explain_errors
-@_verifies_first
-def role(file: Path, name: str, metadata: bool, code: int, **chosen: Any) -> None:
+@record_files.verifies_first
+def role(files: tuple[Path, ...], name: str, metadata: bool, code: int, **chosen: Any) -> None:
     """Print the smallest RBAC roles that allow what was recorded."""
     from kubescript.audit import rbac as least
 
-    _refuse_unverified(code)
-    records = _records(file, chosen)
+    record_files.refuse_unverified(code)
+    records = _records(files, chosen)
     roles = least.as_yaml(records, name, metadata=metadata)
     click.echo(roles, nl=False)
 
 
 @audit.command()
-@_file_argument
+@record_files.file_argument
 @click.option(
     "--config",
     "config_file",
@@ -284,7 +210,7 @@ def role(file: Path, name: str, metadata: bool, code: int, **chosen: Any) -> Non
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.pass_context
 @_explain_errors
-@_verifies_first
+@record_files.verifies_first
 def rules(
     context: click.Context, file: Path, config_file: Path | None, planned: bool, as_json: bool, code: int
 ) -> None:
@@ -296,7 +222,7 @@ def rules(
     from kubescript.changes.rules.conduct import configuration
     from kubescript.output import sanitizing
 
-    _refuse_unverified(code)
+    record_files.refuse_unverified(code)
     settings = configuration.Configuration()
     if config_file is not None:
         settings = configuration.read(config_file)
@@ -312,14 +238,14 @@ def rules(
 
 
 @audit.command()
-@_file_argument
+@record_files.file_argument
 @_filter_options
 @click.option(
     "--snapshot", "out", type=user_path.UserPath(), help="Run nothing; copy what a replay needs to this new folder."
 )
 @click.pass_context
 @_explain_errors
-@_verifies_first
+@record_files.verifies_first
 def replay(context: click.Context, file: Path, out: Path | None, code: int, **chosen: Any) -> None:
     """Run the recorded scripts again without a cluster, and compare their answers. Exit code 1: an answer differs;
     otherwise that of `verify`."""
@@ -338,7 +264,7 @@ def replay(context: click.Context, file: Path, out: Path | None, code: int, **ch
     with _runner(context, settings) as runner:
         for verdict in again.replay(file, runner, settings, wanted, masking.text):
             if verdict.state in {"differs", "damaged"}:
-                code = _BROKEN
+                code = record_files.BROKEN
             line = f"{verdict.script[:8]} {verdict.state:<7} {verdict.why}"
             # The reason quotes the answers, which contain text from the cluster.
             click.echo(sanitizing.printable(line.rstrip()))
@@ -363,9 +289,9 @@ def _runner(context: click.Context, settings: config.Settings) -> Iterator[execu
         yield runner
 
 
-def _records(file: Path, chosen: dict[str, Any]) -> Iterator[dict[str, Any]]:
+def _records(files: tuple[Path, ...], chosen: dict[str, Any]) -> Iterator[dict[str, Any]]:
     """Returns the records that the flags select."""
     from kubescript.audit import reader
 
     wanted = reader.Filter(**chosen)
-    return reader.records(file, wanted)
+    return reader.records_of(files, wanted)

@@ -93,6 +93,9 @@ def test_what_is_gone_shows_against_heads_kept_elsewhere(tmp_path: Path) -> None
     told = [line for line in done.stdout.splitlines() if line.startswith("BROKEN")]
     assert (done.returncode, len(told)) == (1, 3), done.stdout
     assert all(f"(record 6 of {name}.jsonl)" in line for name, line in zip("abc", told, strict=True))
+    (folder / "moved.jsonl").write_bytes(b"".join(lines["d"][:3]) + b"\n")
+    done = trails.run("audit", "verify", str(folder), "--heads", str(heads))
+    assert done.stdout.count("BROKEN removed: no record is head") == 4, "one broken chain hid what others lack"
 
 
 @pytest.mark.promise("A-03")

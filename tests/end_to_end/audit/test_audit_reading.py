@@ -147,10 +147,24 @@ def test_a_folder_stands_for_the_files_in_it(file: Path) -> None:
     assert "a.jsonl: 7 records" in said and "b.jsonl: 7 records" in said
     changed = file.parent / "records" / "b.jsonl"
     changed.write_bytes(changed.read_bytes().replace(b'"number":3', b'"number":4'))
-    assert trails.run("audit", "verify", str(file.parent / "records")).returncode == 1
+    for command in ("verify", "show", "stats"):
+        done = trails.run("audit", command, str(file.parent / "records"))
+        assert done.returncode == 1 and "b.jsonl" in done.stdout + done.stderr
     empty = file.parent / "empty"
     empty.mkdir()
     assert "has no file that ends in .jsonl" in trails.run("audit", "verify", str(empty)).stderr
+
+
+def test_what_replicas_have_done_is_read_together(file: Path) -> None:
+    """A folder of two records: each call is shown, and sums and the role are of both."""
+    folder = file.parent / "records"
+    folder.mkdir()
+    for name in ("a.jsonl", "b.jsonl"):
+        flags = ("--snapshot", str(trails.snapshot(file.parent)), "--audit", str(folder / name))
+        trails.run("run", "-", *flags, script=trails.COUNT)
+    assert trails.run("audit", "show", str(folder)).stdout.count("list pods shop") == 2
+    assert "scripts        2" in trails.run("audit", "stats", str(folder)).stdout
+    assert trails.run("audit", "role", str(folder)).stdout.count("- pods\n") == 1
 
 
 def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:

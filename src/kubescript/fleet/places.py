@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from typing import Generic, TypeVar
+from typing import Final, Generic, TypeVar
 
 from kubescript.fleet.objects import Key
 
 __all__ = ["Places"]
 
+_SPARE: Final = 100
+"""Objects beyond the places, of 64 KiB each. To look for the newest one at each of 100,000 would take minutes."""
 _T = TypeVar("_T")
 
 
@@ -32,8 +34,7 @@ class Places(Generic[_T]):
     def add(self, key: Key, created: str, made: _T) -> None:
         """Adds an object with the time of its creation; after the last one of several, `prune` has to be called."""
         self._objects[key] = created, made
-        # To look for the newest one at each of 100,000 objects would take minutes.
-        if len(self._objects) > 2 * self._most:
+        if len(self._objects) > self._most + _SPARE:
             self.prune()
 
     def refuse(self, key: Key, problem: str) -> None:

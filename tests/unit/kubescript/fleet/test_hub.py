@@ -136,7 +136,7 @@ def test_no_more_objects_are_kept_than_clusters(tmp_path: Path, caplog: pytest.L
     unusable = {"metadata": {"name": "0", "namespace": "shop"}, "data": {}}
     events = event("ADDED", secret("c", 3)) + event("ADDED", unusable) + event("MODIFIED", secret("y", 2))
     steps = (
-        page("a", "b", "c", more="next", day=9),
+        page("c", *(f"a{number}" for number in range(250)), more="next", day=9),
         page("d", "e", more="last", day=8),
         page("y", "z", day=2),
         CHUNKED + events + chunk(b""),

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import base64
 import contextlib
+import hashlib
 import os
 import re
 import subprocess
@@ -42,6 +43,9 @@ if [ "$1" = exec ]; then
 fi
 exec PROGRAM "$@"
 """
+
+
+_PODS: Final = "kubectl get pods --namespace kubescript --output name"
 
 
 def section(title: str) -> str:
@@ -176,15 +180,17 @@ def test_the_page_leads_there_and_back(administrator: Administrator) -> None:
         "kubectl auth can-i watch pods --namespace kubescript --as system:serviceaccount:monitoring:prometheus"
     )
     administrator.follow("Other clusters")
+    newer = administrator.follow("Callers").splitlines()[-1]
     with administrator.serving("second"):
         assert "prod-eu" in ask(administrator, "k8s.contexts()")
+        (administrator.home / "token").write_text(newer)  # the older one has just been answered
         assert ask(administrator, _NODES).strip() in section("Check")
     administrator.follow("Log in")
     values = "--values values.yaml --values clusters.yaml --values login.yaml"
     (administrator.home / "settings").mkdir()
     text = administrator.type(f"helm template kubescript charts/kubescript --kube-version 1.30 {values}")
     assert chart.settings(chart.by_kind(text), administrator.home / "settings").auth.tokens_file is None
-    administrator.follow("Change something")
+    change_callers(administrator, newer)
     administrator.follow("PostgreSQL")  # to which that section refers for a new password
     administrator.type("psql kubescript --command \"INSERT INTO kubescript_runbook_uses VALUES ('kept', 'one', 0)\"")
     before = administrator.type(_DATABASE_ID)
@@ -194,6 +200,19 @@ def test_the_page_leads_there_and_back(administrator: Administrator) -> None:
     remove, look = re.findall(r"```console\n(.*?)```", section("Uninstall"), re.DOTALL)
     administrator.type(f"{remove}\nkubectl delete --filename shared.yaml  # the part of the volumes' class")
     assert administrator.type(look).strip() == ""
+
+
+def change_callers(administrator: Administrator, newer: str) -> None:
+    """Follows the section about changes: of two lines the newer one is left, then none; all pods are other ones."""
+    rotate, lock_out, restart = re.findall(r"```console\n(.*?)```", section("Change something"), re.DOTALL)
+    look = "kubectl get secret kubescript --namespace kubescript --output 'jsonpath={.data.tokens\\.csv}' | base64 --decode"
+    digest = hashlib.sha256(newer.encode()).hexdigest()
+    assert administrator.type(look).count("alice") == 2
+    assert administrator.type(rotate + look).endswith(f'sha256:{digest},alice,u-1,"platform"\n')
+    before = set(administrator.type(_PODS).split())
+    assert "alice" not in administrator.type(lock_out + look)
+    administrator.type(restart)
+    assert before.isdisjoint(administrator.type(_PODS).split())
 
 
 def keep_record(administrator: Administrator, volume: Path) -> None:

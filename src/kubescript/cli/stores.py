@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
+from typing import Final
 
 from kubescript import config, errors
 from kubescript.cli import findings
 
 __all__ = ["examine"]
 
-_TOPIC = "database"
+_TOPIC: Final = "database"
 
 
 def examine(settings: config.Settings, *, offline: bool) -> Iterator[findings.Finding]:
@@ -18,10 +19,10 @@ def examine(settings: config.Settings, *, offline: bool) -> Iterator[findings.Fi
     `offline`, only their URLs and the files of these are examined."""
     for url in dict.fromkeys((settings.replicas.store, settings.plans.store)):
         if "://" in url:
-            yield _examine(url, offline=offline)
+            yield _examine(url, offline=offline, is_shared=url == settings.replicas.store)
 
 
-def _examine(url: str, *, offline: bool) -> findings.Finding:
+def _examine(url: str, *, offline: bool, is_shared: bool) -> findings.Finding:
     # SQLAlchemy takes 0.3 s to import.
     from kubescript.database import client_sessions, database
 
@@ -35,5 +36,7 @@ def _examine(url: str, *, offline: bool) -> findings.Finding:
     except errors.PlanError as error:
         return findings.Finding("FAILED", _TOPIC, error.remedy or error.message)
     version = ".".join(map(str, found))
-    replicas = "1 replica is alive" if count == 1 else f"{count} replicas are alive"
-    return findings.Finding("ok", _TOPIC, f"{opened.where} is PostgreSQL {version}, and takes what is kept; {replicas}")
+    text = f"{opened.where} is PostgreSQL {version}, and takes what is kept"
+    if is_shared:
+        text += "; 1 replica is alive" if count == 1 else f"; {count} replicas are alive"
+    return findings.Finding("ok", _TOPIC, text)

@@ -204,14 +204,16 @@ def test_the_page_leads_there_and_back(administrator: Administrator) -> None:
 
 def change_callers(administrator: Administrator, newer: str) -> None:
     """Follows the section about changes: of two lines the newer one is left, then none; all pods are other ones."""
-    rotate, lock_out, restart = re.findall(r"```console\n(.*?)```", section("Change something"), re.DOTALL)
+    rotate, end_pods, restart = re.findall(r"```console\n(.*?)```", section("Change something"), re.DOTALL)
+    (choose_none,) = re.findall(r"lock her out by `(.*?)`", section("Change something"))
+    lock_out = re.sub("awk .*? tokens", lambda _: f"{choose_none} tokens", rotate)
     look = "kubectl get secret kubescript --namespace kubescript --output 'jsonpath={.data.tokens\\.csv}' | base64 --decode"
     digest = hashlib.sha256(newer.encode()).hexdigest()
     assert administrator.type(look).count("alice") == 2
     assert administrator.type(rotate + look).endswith(f'sha256:{digest},alice,u-1,"platform"\n')
     before = set(administrator.type(_PODS).split())
     assert "alice" not in administrator.type(lock_out + look)
-    administrator.type(restart)
+    administrator.type(end_pods + restart)
     assert before.isdisjoint(administrator.type(_PODS).split())
 
 

@@ -18,7 +18,7 @@ from kubescript import errors, redaction
 from kubescript.inspection import differences, inspector
 from kubescript.request import request
 from kubescript.wire import inspection
-from kubescript_masking.engine import bodies
+from kubescript_masking.engine import bodies, warmup
 from kubescript_masking.wire import masking
 from kubescript_sandbox.host import spawner
 from security_tests.redaction import doubling, engine
@@ -330,7 +330,7 @@ MOST_S: Final = 8.0
 @pytest.fixture(scope="module")
 def rules() -> bodies.Rules:
     made = bodies.Rules(masking.Settings(key=b"a key"), inspector.PROGRAM)
-    made.warm()
+    warmup.rehearse(made)
     return made
 
 

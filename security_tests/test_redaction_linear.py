@@ -18,7 +18,7 @@ import pytest
 
 import kubescript_masking
 from kubescript import app, config, errors, evaluator, redaction, types
-from kubescript_masking.engine import bodies, completeness
+from kubescript_masking.engine import bodies, completeness, warmup
 from kubescript_masking.wire import lists
 from kubescript_masking.wire import masking as wire
 from kubescript_sandbox.host import cancellation, spawner
@@ -118,7 +118,7 @@ def test_nothing_in_a_masker_backtracks() -> None:
 @pytest.fixture(scope="module")
 def rules() -> bodies.Rules:
     made = engine.rules(b"a key")
-    made.warm()
+    warmup.rehearse(made)
     return made
 
 

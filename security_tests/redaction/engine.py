@@ -14,7 +14,7 @@ from kubescript.inspection import inspector
 from kubescript.redaction import redactor
 from kubescript.request import request
 from kubescript.wire import exchanges
-from kubescript_masking.engine import bodies, completeness
+from kubescript_masking.engine import bodies, completeness, warmup
 from kubescript_masking.host import engine as host
 from kubescript_masking.host.conversation import Found, Report
 from kubescript_masking.wire import lists, masking
@@ -39,7 +39,7 @@ class InProcess(redaction.Engine):
 
     def prepare(self) -> tuple[protocol.Layer, ...]:
         """Mask a little of everything."""
-        self._rules.warm()
+        warmup.rehearse(self._rules)
         return ()
 
     def text(self, text: str, found: Found, check: Callable[[], None] | None = None) -> str:

@@ -37,12 +37,6 @@ _BLANK: Final = b" \t\r\n"
 _BOM: Final = b"\xef\xbb\xbf"
 _FOLLOWS: Final = {b"{": frozenset({b'"', b"}"}), b"[": frozenset({b"{", b"[", b'"', b"]"})}
 """What may follow the first character of a document."""
-_WARMUP: Final = (
-    (masking.Body(form="log"), b"level=info password=hunter22\nok\n"),
-    (masking.Body(), b'{"kind":"PodList","items":[{"metadata":{},"env":[{"name":"DB_PASSWORD","value":"hunter22"}]}]}'),
-)
-# After 8 runs, CPython 3.11 and later have specialized a function's bytecode.
-_WARMUP_RUNS: Final = 8
 
 
 class Rules:
@@ -81,15 +75,6 @@ class Rules:
             return
         probes = [rule.probe for rule in self._own]
         scanner.Scanner(probes).prepare()
-
-    def warm(self) -> None:
-        """Compiles the scanner and masks a little of everything, so that children copy fewer pages. Raises
-        RuleError."""
-        for _ in range(_WARMUP_RUNS):
-            self.text(b"password=hunter22 and postgres://app:Tr0ub4dor@db/app", lambda _: None)
-            for about, body in _WARMUP:
-                for _ in self.body(about, iter((body,)), lambda _: None):
-                    pass
 
     def scan(self, content: bytes) -> int:
         """Returns the number of candidates in a text."""

@@ -33,7 +33,7 @@ PAGES: Final = tuple(
 BLOCK: Final = re.compile(r"^ *```(?:console|sh|bash)\n(.*?)^ *```", re.DOTALL | re.MULTILINE)
 PROMPT: Final = re.compile(r"^\$ (.*)$", re.MULTILINE)
 TOOLS: Final = (
-    *("base64", "basename", "cat", "chmod", "cp", "cut", "date", "env", "head", "ln", "ls"),
+    *("awk", "base64", "basename", "cat", "chmod", "cp", "cut", "date", "env", "head", "ln", "ls"),
     *("mkdir", "mktemp", "mv", "rm", "sed", "sha256sum", "sh", "tail", "tr"),
 )
 """What a block may do in its own folder without being recorded."""

@@ -238,6 +238,47 @@ def test_what_introspection_calls_active_and_no_access_token_is_nobodys(
         assert asked(port, "Bearer opaque-begun").status_code == 200
 
 
+def as_json(token: str) -> str:
+    """The same token as JSON, with its claims between two dots."""
+    head, claims, signature = token.split(".")
+    return json.dumps({"payload": claims, "protected": head, "signature": signature, "x": f".{claims}."})
+
+
+OTHER_SPELLINGS: Final[dict[str, _Forge]] = {
+    "unused bits": lambda p: (good := p.token())[:-1] + chr(ord(good[-1]) + 1),
+    "a space": lambda p: p.token().replace(".", ". "),
+    "a dot more": lambda p: p.token() + ".",
+    "JSON": lambda p: as_json(p.token()),
+    "the other alphabet": lambda p: p.token().rpartition(".")[0] + "." + "+/" * 171,
+    "a slash after the issuer": lambda p: p.token(p.claims(iss=p.url + "/")),
+    "claims too deep for one reader": FORGED["claims that are deep"],
+    "claims with a number too long for one reader": lambda p: p.token(
+        json.dumps(p.claims(x=0)).replace('"x": 0', '"x": ' + "9" * 5_000).encode()
+    ),
+}
+"""Tokens that a lenient reader takes for the issuer's own, and that are refused here."""
+
+
+@pytest.mark.promise("H-01")
+def test_what_may_be_a_token_of_the_issuer_is_asked_about_nowhere(
+    provider: Provider, cluster: recorder.Recorder, tmp_path: Path
+) -> None:
+    """So that no reader accepts what is refused here: an API server asks for no scope. All others are asked about."""
+    file = introspecting(tmp_path, provider)
+    flags = ("--toolsets", "code", "--kubeconfig", str(cluster.kubeconfig(tmp_path)), "--config", str(file))
+    tokens = {name: forge(provider) for name, forge in OTHER_SPELLINGS.items()}
+    asked_about = provider.token(provider.claims(iss="https://id.example"))
+    with http_server.serving(flags) as port:
+        for token in (*tokens.values(), asked_about, "opaque.of.no-issuer.at~all="):
+            provider.active[token] = provider.claims()
+        before = provider.asked["/introspect"]
+        found = {name: asked(port, f"Bearer {token}").status_code for name, token in tokens.items()}
+        assert found == dict.fromkeys(tokens, 401)
+        assert provider.asked["/introspect"] == before
+        for token in (asked_about, "opaque.of.no-issuer.at~all=", provider.token()):
+            assert asked(port, f"Bearer {token}").status_code == 200
+
+
 def unsigned(provider: Provider, algorithm: object) -> str:
     """A token with no signature that says so."""
     head = identity_provider.written({"alg": algorithm, "kid": "one"})

@@ -119,7 +119,7 @@ class Authenticator:
             return user.Credential(listed, None, token)
         verifier = self._jwts
         # A JWT that names the issuer goes to no other method, so that no weaker one accepts what this one refuses.
-        if verifier is None or jwts.issuer_of(token) != verifier.issuer:
+        if verifier is None or not verifier.is_responsible(token):
             return await self._opaque.find(token)
         if verifier.wants_keys(token):
             await self._keys.ask(verifier.fetch_keys)

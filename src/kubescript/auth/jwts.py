@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any, Final
 
 import jwt
@@ -9,7 +10,7 @@ import jwt
 from kubescript import config, errors
 from kubescript.auth import claims, keys, provider, user
 
-__all__ = ["Verifier", "issuer_of", "peek"]
+__all__ = ["Verifier", "peek"]
 
 # RFC 9068 requires `at+jwt`; Keycloak, Entra ID and Okta write `JWT` by default, and some providers omit it.
 # Attack: a caller sends a logout token (`logout+jwt`), a security event or a proof (`dpop+jwt`) that the same provider
@@ -18,6 +19,11 @@ _TYPES: Final = frozenset({"", "jwt", "at+jwt"})
 """The values of the header `typ` in access tokens."""
 _MEDIA_TYPE: Final = "application/"
 """A prefix that RFC 7515 lets issuers omit."""
+# RFC 6750, without a dot at the end, which readers in Java skip.
+_BEARER: Final = re.compile(r"[A-Za-z0-9._~+/-]*[A-Za-z0-9_~+/-]=*")
+"""The characters of a bearer token."""
+_DOTS: Final = 2
+"""Between the three parts of a JWT."""
 
 
 class Verifier:
@@ -30,6 +36,18 @@ class Verifier:
         self._settings = settings
         self._audience = audience
         self._keys = keys.Keys(lambda: source.keys(self.issuer))
+
+    def is_responsible(self, token: str) -> bool:
+        """Says whether a token is a JWT of this issuer. Raises AuthError for one that another reader might take for
+        such a JWT, although it cannot be read here."""
+        # Attack: a caller changes the unused bits of a token's last character, puts a space into it or writes it as
+        # JSON. PyJWT does not read it, but an API server does that trusts the same issuer, and asks for no scope.
+        told = peek(token)
+        is_jwt = token.count(".") == _DOTS
+        if _BEARER.fullmatch(token) is None or (is_jwt and not told):
+            raise errors.AuthError("the token is not valid")
+        issuer = told.get("iss")
+        return isinstance(issuer, str) and issuer.rstrip("/") == self.issuer.rstrip("/")
 
     def wants_keys(self, token: str) -> bool:
         """Says whether `fetch_keys` should be called before `verify`."""
@@ -82,15 +100,9 @@ _UNREADABLE: Final = (jwt.PyJWTError, ValueError, TypeError, OverflowError, Recu
 """What PyJWT raises for an unreadable token."""
 
 
-def issuer_of(token: str) -> str:
-    """Returns the issuer named in a token, unverified; empty if it is not a JWT."""
-    issuer = peek(token).get("iss")
-    return issuer if isinstance(issuer, str) else ""
-
-
 def peek(token: str) -> dict[str, Any]:
-    """Returns the claims in a token, unverified; none if it is not a JWT."""
-    if token.count(".") != 2:
+    """Returns the claims in a token, unverified; none if it is not a JWT that can be read."""
+    if token.count(".") != _DOTS:
         return {}
     try:
         return jwt.decode(token, options={"verify_signature": False})

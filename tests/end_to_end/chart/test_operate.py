@@ -166,7 +166,9 @@ def test_the_page_leads_there_and_back(administrator: Administrator) -> None:
     administrator.follow("Values")
     assert "list, watch" in administrator.follow("Roles")
     administrator.follow("TLS")
-    assert administrator.follow("Install").count("1/1") == 3
+    installed = administrator.follow("Install")
+    assert installed.count("1/1") == 3
+    assert "serves https://kubescript.example.com/mcp" in installed and "once the Secret" not in installed
     with administrator.serving("first") as served:
         commands = section("Check").replace("$token", token)
         doctor = administrator.type(re.findall(r"```console\n(kubectl exec.*?)```", commands, re.DOTALL)[0])

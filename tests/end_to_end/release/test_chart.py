@@ -44,3 +44,4 @@ def test_the_notes_say_that_the_image_is_an_example(
     for registry, is_example in (("registry.example.com", True), ("registry.internal", False)):
         told = helm.run(scratch.kubeconfig, tmp_path, *words, "--set", f"image.repository={registry}/kubescript")
         assert ("is an example" in told) == is_example, told
+        assert "once the Secret kubescript exists" in told

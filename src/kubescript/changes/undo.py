@@ -39,17 +39,22 @@ def make(
     journal: records.Journal,
 ) -> Reverse:
     """Returns the reverse of a plan's applied steps, the last change first. Raises PlanError if nothing was applied, if
-    it is not known what was, or if a part cannot be undone. The new plan cannot be approved before it is kept."""
+    it is not known what was, if a part cannot be undone, or if `cluster` is another one than the plan's. The
+    new plan cannot be approved before it is kept."""
     _check_ended(done)
     _check_lasting(done)
     drafted = plans.begin()
     own = operation.Operation(draft=drafted, session=caller.session, journal=journal)
+    # Attack: another server has the cluster's name by now, and gets the former values with the dry runs.
+    _check_cluster(cluster.identify(own), done)
     planned, gone = _plan_reverses(done, cluster, own)
     made = plans.make(drafted, f"undo {done.plan.id}", caller, own)
     if made is None:
         why = "; ".join(f"the object of `{what}` is gone" for what in gone)
         text = f"there is nothing to take back of plan {done.plan.id}"
         raise _refusal(f"{text}: {why}" if why else text)
+    # Attack: the name is given to another server after the dry runs, and the new plan is for that one.
+    _check_cluster(made.cluster, done)
     # Attack: the object is made anew between the look at it and the dry run, and the new plan is for that one.
     for (step, application), reverse in zip(planned, made.steps, strict=True):
         _check_same(step, application, reverse.precondition.uid if reverse.precondition is not None else "")
@@ -87,6 +92,15 @@ def _check_ended(done: record.Record) -> None:
                 f"nobody knows whether this was done, so nothing of the plan is taken back: {step.what}; look at the "
                 "object, and take back the rest by a script with a plan of its own"
             )
+
+
+def _check_cluster(found: str, done: record.Record) -> None:
+    """Raises PlanError unless this is the identity of the cluster that a plan has changed."""
+    if found != done.plan.cluster:
+        raise _refusal(
+            f"plan {done.plan.id} has changed another cluster, or this one at another address, so nothing of it is taken "
+            "back; give the cluster's name back to that one, or take it back by a script with a plan of its own"
+        )
 
 
 def _plan_reverses(

@@ -4,13 +4,15 @@ credentials of this server or of its callers."""
 from __future__ import annotations
 
 import base64
+import contextlib
 import http.server
 import json
 import logging
+import socket
 import ssl
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +21,7 @@ import httpx2
 import pytest
 
 from kubescript import app, errors
+from kubescript.changes import plan, writer
 from kubescript_safety.controlplane import pki
 from tests.kit import api_server, callers, clients, cluster_api, commands, patience, planned
 from tests.kit.controlplane.server import ControlPlane
@@ -27,6 +30,7 @@ from tests.kit.hub import Hub
 pytestmark = pytest.mark.cluster
 
 CANARY = "c4n4ry-5e1f"
+IDENTITY = "GET /api/v1/namespaces/kube-system HTTP/1.1"
 SETTINGS = """
 [contexts.home]
 kubeconfig = "{kubeconfig}"
@@ -291,44 +295,106 @@ def test_no_found_cluster_says_who_calls(
     assert done.returncode == 1 and "auth.token_review needs a cluster of the settings" in done.stderr
 
 
+@contextlib.contextmanager
+def planning(hub: Hub, folder: Path, name: str) -> Iterator[tuple[planned.Plans, Callable[[dict[str, Any]], None]]]:
+    """Plans for a found cluster of this name, and what gives the name to another kubeconfig."""
+    label = {"fleet": name}
+    rights = [
+        {"apiGroups": [""], "resources": ["configmaps", "namespaces"], "verbs": ["get", "list", "create", "patch"]}
+    ]
+    hub.bind(name, rights, in_all=True)
+    hub.put(hub.secret(name, {"kubeconfig": hub.member(name)}, label))
+    config = folder / "kubescript.toml"
+    config.write_text(f'writes = "plan"\nplans.store = "{folder}/plans"\n{settings(hub, name)}')
+    with clients.application(["--toolsets", "code", "--config", str(config)]) as opened:
+        patience.until(lambda: list(opened.fleet.members()) == [name])
+
+        def move(kubeconfig: dict[str, Any]) -> None:
+            before = opened.fleet.members()
+            hub.put(hub.secret(name, {"kubeconfig": kubeconfig}, label))
+            patience.until(lambda: opened.fleet.members() is not before)
+
+        yield planned.Plans(opened, hub.namespace), move
+
+
+def repeat(server: api_server.Server, shown: plan.Plan) -> None:
+    """Lets a server answer with the uids of a plan's cluster and of its object."""
+    _, _, cluster = shown.cluster.rpartition(" ")
+    of_object = shown.steps[0].precondition
+
+    def answer(sock: socket.socket) -> None:
+        kind, uid = "ConfigMap", of_object.uid if of_object is not None else ""
+        if "/api/v1/namespaces/kube-system " in server.requests[-1]:
+            kind, uid = "Namespace", cluster
+        body = {"apiVersion": "v1", "kind": kind, "metadata": {"name": "x", "resourceVersion": "1", "uid": uid}}
+        sock.sendall(api_server.whole(json.dumps(body).encode()))
+
+    server.steps = [answer] * 50
+
+
+def first_lines(server: api_server.Server) -> list[str]:
+    """What a server was asked for."""
+    return [head.split("\r\n")[0] for head in server.requests]
+
+
 def test_a_plan_is_applied_to_the_very_server_that_it_was_shown_for(
     hub: Hub, stranger: tuple[api_server.Server, dict[str, Any]], tmp_path: Path
 ) -> None:
     """A server that takes the cluster's place and repeats its uid gets none of the plan's requests, and neither does one
     behind the same address under another name. In the old place, the plan is applied."""
     server, cluster = stranger
-    label = {"fleet": "plans"}
-    good = hub.member("planned")
-    rights = [
-        {"apiGroups": [""], "resources": ["configmaps", "namespaces"], "verbs": ["get", "list", "create", "patch"]}
-    ]
-    hub.bind("planned", rights, in_all=True)
-    hub.put(hub.secret("planned", {"kubeconfig": good}, label))
-    config = tmp_path / "kubescript.toml"
-    config.write_text(f'writes = "plan"\nplans.store = "{tmp_path}/plans"\n{settings(hub, "plans")}')
-
-    def move(opened: app.Application, kubeconfig: dict[str, Any]) -> None:
-        before = opened.fleet.members()
-        hub.put(hub.secret("planned", {"kubeconfig": kubeconfig}, label))
-        patience.until(lambda: opened.fleet.members() is not before)
-
-    with clients.application(["--toolsets", "code", "--config", str(config)]) as opened:
-        patience.until(lambda: list(opened.fleet.members()) == ["planned"])
-        plans = planned.Plans(opened, hub.namespace)
+    with planning(hub, tmp_path, "planned") as (plans, move):
         shown = plans.of(
             "api = k8s.context('planned').coreV1()\n"
             "api.create_namespaced_config_map(NAMESPACE, {'metadata': {'name': 'planned'}, 'data': {'a': '1'}})"
         )
-        _, _, uid = shown.cluster.rpartition(" ")
-        same = {"kind": "Namespace", "apiVersion": "v1", "metadata": {"name": "kube-system", "uid": uid}}
-        server.steps = [api_server.whole(json.dumps(same).encode())] * 9
-        move(opened, of(cluster, {"token": "their-own"}))
+        repeat(server, shown)
+        move(of(cluster, {"token": "their-own"}))
         with pytest.raises(errors.PlanError, match="for another address of this one"):
             plans.apply(shown)
-        assert [head.split("\r\n")[0] for head in server.requests] == ["GET /api/v1/namespaces/kube-system HTTP/1.1"]
+        assert first_lines(server) == [IDENTITY]
+        good = hub.member("planned")
         beside = hub.cluster() | {"tls-server-name": "localhost"}
-        move(opened, good | {"clusters": [{"name": "c", "cluster": beside}]})
+        move(good | {"clusters": [{"name": "c", "cluster": beside}]})
         with pytest.raises(errors.PlanError, match="for another address of this one"):
             plans.resume(shown)
-        move(opened, good)
+        move(good)
         assert plans.resume(shown).state == "applied"
+
+
+def test_a_plan_is_taken_back_on_the_very_server_that_it_has_changed(
+    hub: Hub, stranger: tuple[api_server.Server, dict[str, Any]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A server that takes the cluster's place and repeats its uids gets no former value, and no plan is made for it, also
+    when it does so while the plan is being taken back. In the old place, the plan is taken back."""
+    server, cluster = stranger
+    good, theirs = hub.member("undone"), of(cluster, {"token": "their-own"})
+    meta = {"name": "undone", "namespace": hub.namespace}
+    hub.put({"apiVersion": "v1", "kind": "ConfigMap", "metadata": meta, "data": {"is": "former"}})
+    with planning(hub, tmp_path, "undone") as (plans, move):
+        done = plans.apply(
+            plans.of(
+                "api = k8s.context('undone').coreV1()\n"
+                "api.patch_namespaced_config_map('undone', NAMESPACE, {'data': {'is': 'new'}})"
+            )
+        )
+        repeat(server, done.plan)
+        move(theirs)
+        with pytest.raises(errors.PlanError, match="has changed another cluster"):
+            plans.undo(done)
+        assert first_lines(server) == [IDENTITY]
+        move(good)
+        try_write = writer.Writer.plan
+
+        def move_after(*arguments: Any) -> bool:
+            is_planned = try_write(*arguments)
+            move(theirs)
+            return is_planned
+
+        with monkeypatch.context() as patched:
+            patched.setattr(writer.Writer, "plan", move_after)
+            with pytest.raises(errors.PlanError, match="has changed another cluster"):
+                plans.undo(done)
+        assert all(line.startswith("GET ") for line in first_lines(server))
+        move(good)
+        assert plans.apply(plans.undo(done)).state == "applied"

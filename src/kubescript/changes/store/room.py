@@ -39,11 +39,13 @@ def check(connection: Connection, new: plan.Plan, size: int, now: float) -> None
         )
 
 
-def forget_oldest(connection: Connection, author: str, now: float) -> None:
+def forget_oldest(connection: Connection, author: plan.Author, now: float) -> None:
     """Forgets an author's oldest ended plans if there are too many."""
+    # Attack: another person has the author's name, and makes plans until the author's own are forgotten.
+    is_own = and_(_PLANS.c.person == author.person, _PLANS.c.author == author.user)
     # The query reads no column after `plan`, since for that SQLite would have to read every plan in full.
     size = func.length(_PLANS.c.plan) + func.length(_PLANS.c.progress)
-    query = select(_PLANS.c.id, size).where(_PLANS.c.author == author)
+    query = select(_PLANS.c.id, size).where(is_own)
     newest_first = query.order_by(_PLANS.c.created.desc())
     sizes = connection.execute(newest_first)
     beyond = limits.list_beyond(sizes, _MOST_PLANS, _MOST_BYTES)

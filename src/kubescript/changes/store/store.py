@@ -96,7 +96,7 @@ class Store:
             database.take_lock(connection, _LOCK)
             room.check(connection, new, len(encoded), self._clock())
             connection.execute(insert(_PLANS).values(row))
-            room.forget_oldest(connection, new.author.user, self._clock())
+            room.forget_oldest(connection, new.author, self._clock())
 
     def get(self, plan_id: str) -> record.Record:
         """Returns a plan; a pending or approved one past its time is `expired`. Raises PlanError."""
@@ -122,9 +122,11 @@ class Store:
 
     def list_pending(self, per_author: int) -> Generator[record.Record]:
         """Yields plans that wait for a decision, newest first; of each author only the newest. Raises PlanError."""
-        # Attack: one caller makes a thousand plans, which would hide those of all others.
+        # Attack: one caller makes a thousand plans, which would hide those of all others, or of another person of the
+        # same name.
         newest_first = (_PLANS.c.created.desc(), _PLANS.c.id)
-        place = func.row_number().over(partition_by=_PLANS.c.author, order_by=newest_first)
+        whose = (_PLANS.c.person, _PLANS.c.author)
+        place = func.row_number().over(partition_by=whose, order_by=newest_first)
         is_pending = conditions.is_open("pending", self._clock())
         ranked = select(_PLANS.c.id, place.label("place")).where(is_pending).subquery()
         is_same_plan = ranked.c.id == _PLANS.c.id

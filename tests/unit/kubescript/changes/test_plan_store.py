@@ -12,7 +12,7 @@ import sqlalchemy
 
 from kubescript import errors
 from kubescript.changes import application, approval, plan
-from kubescript.changes.store import record, store
+from kubescript.changes.store import record, room, store
 from kubescript.wire import inspection
 from tests.kit.stored_plans import ALICE, BOB, CREATED, CRITICAL, LIFE_S, Clock, answer, made
 
@@ -135,6 +135,25 @@ def test_what_ended_long_ago_is_forgotten_and_nothing_else(plans: store.Store, c
     assert plans.prune(keep_s=2_999) == 1
     assert refused(plans.get, expired.id) == "plan.unknown"
     assert {each.plan.id for each in plans.newest()} == {expires_late.id, running.id}
+
+
+def test_a_namesakes_plans_neither_hide_a_persons_nor_have_them_forgotten(
+    plans: store.Store, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two people have one name. Of each the newest are listed and kept; so it is of an author whom nobody has proven."""
+    monkeypatch.setattr(room, "_MOST_PLANS", 2)
+    people = [plan.Author("user bob")]
+    for subject in ("u-1", "u-2"):
+        bob = plan.Identity("bob", "tokens_file", subject, (), (), (), "server")
+        people.append(plan.Author("user bob", identity=bob))
+    kept = [added(plans, author=person, created=CREATED - 100).id for person in people]
+    newer = [added(plans, author=people[-1], created=CREATED + number).id for number in range(3)]
+    assert {each.plan.id for each in plans.list_pending(1)} == {*kept[:-1], newer[-1]}
+    clock.now = OVER + 10
+    for person in people:
+        added(plans, author=person, created=clock.now, expires=clock.now + 1)
+    assert {each.plan.id for each in plans.newest()} >= {*kept[:-1], newer[-1]}
+    assert refused(plans.get, newer[-2]) == "plan.unknown"
 
 
 def test_a_server_forgets_a_month_after_the_end(plans: store.Store, clock: Clock) -> None:

@@ -98,8 +98,8 @@ def _check_cluster(found: str, done: record.Record) -> None:
     """Raises PlanError unless this is the identity of the cluster that a plan has changed."""
     if found != done.plan.cluster:
         raise _refusal(
-            f"plan {done.plan.id} has changed another cluster, or this one at another address, so nothing of it is taken "
-            "back; give the cluster's name back to that one, or take it back by a script with a plan of its own"
+            f"plan {done.plan.id} has changed another cluster, or this one at another address, so nothing of it is "
+            "taken back; give the cluster's name back to that one, or take it back by a script with a plan of its own"
         )
 
 

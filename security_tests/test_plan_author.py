@@ -109,6 +109,14 @@ class Server:
         assert answer.plan, answer.text
         return Case(self, answer.plan, name)
 
+    def told(self, caller: user.User) -> str:
+        """What the answer 2 of this caller's next call says, with the news."""
+        asking = types.Caller("another session", "a client", "1", "evaluate_script", lasts=False, user=caller.name)
+        with self.seat(caller) as own:
+            asker = own.offer().asker
+            assert asker is not None
+            return anyio.run(asker.news.add, types.Answer("2"), asking).text
+
     def reload(self, **more: Any) -> None:
         """Other settings, as at SIGHUP."""
         _, adopt = self.application.prepare(self.place.settings(self.application.settings.acts_as, **more))
@@ -256,13 +264,26 @@ def test_a_user_of_another_issuer_with_the_authors_name_is_not_the_author(server
     with server.seat(stranger) as seat:
         assert seat.planning is not None
         assert seat.planning.approvals.list_ready(stranger.person) == []
-        assert seat.planning.approvals.list_unreported("", stranger.person) == []
+        assert seat.planning.approvals.list_unreported("", stranger.person, stranger.key) == []
     planned = server.approvals.get(of_alice.plan).plan
     settings = server.application.settings
     assert rights.may_decide(settings, server.application.fleet, ALICE, planned) and not rights.may_see(
         settings, stranger, planned
     )
     assert of_alice.apply().state == "applied" and not case.is_made
+
+
+@pytest.mark.promise("H-04")
+def test_other_rights_of_the_author_hear_nothing_of_a_plans_end(server: Server) -> None:
+    """What the cluster has said of it is for the rights with which it was made, and they hear it after that, whatever
+    else the person has been told or not."""
+    case = server.planned().decide()
+    server.place.core.create_namespaced_config_map(server.place.namespace, {"metadata": {"name": case.name}})
+    assert case.apply().state == "stopped"
+    for others in ((), ("shop",), ("payments", "shop")):
+        assert server.told(replace(ALICE, groups=others)) == "2"
+    assert f"plan {case.plan}: stopped" in (told := server.told(ALICE)) and f'"{case.name}" already exists' in told
+    assert server.told(ALICE) == "2"
 
 
 def test_a_plan_whose_author_is_altered_in_the_store_is_not_applied(server: Server) -> None:

@@ -212,10 +212,10 @@ class Approvals:
         what = f"{_record_of(planned)}, and this process has {ours}, so it neither decides on the plan nor applies it"
         raise errors.PlanError(what, code="plan.audit", remedy=_remedy(planned))
 
-    def list_unreported(self, session: str, person: str = "") -> list[record.Record]:
-        """Returns the plans of a session, or of a person, that ended without the model's knowledge. Raises
-        PlanError."""
-        return self._plans().list_unreported(session, person)
+    def list_unreported(self, session: str, person: str = "", principal: str = "") -> list[record.Record]:
+        """Returns the plans of a session, or of a person with these rights, that ended without the model's knowledge.
+        See `Store.list_unreported`. Raises PlanError."""
+        return self._plans().list_unreported(session, person, principal)
 
     def list_ready(self, person: str) -> list[str]:
         """Returns a person's plans that may be applied now. Raises PlanError."""

@@ -230,6 +230,12 @@ class Author(msgspec.Struct, frozen=True):
         return self.identity.caller.person if self.identity else ""
 
     @property
+    def principal(self) -> str:
+        """A string that identifies the person with the rights of this plan's call; empty if the author is not
+        authenticated. See `user.User.key`."""
+        return self.identity.caller.key if self.identity else ""
+
+    @property
     def account(self) -> str:
         """A string that identifies the person under any name; empty if that is unknown. See `user.User.account`."""
         return self.identity.caller.account if self.identity else ""

@@ -43,6 +43,7 @@ PLANS: Final = sqlalchemy.Table(
     sqlalchemy.Column("reported", sqlalchemy.Boolean, nullable=False, default=False),
     sqlalchemy.Column("author", sqlalchemy.String, nullable=False, server_default=""),  # the user known to the server
     sqlalchemy.Column("person", sqlalchemy.String, nullable=False, server_default=""),  # see `plan.Author.person`
+    sqlalchemy.Column("principal", sqlalchemy.String, nullable=False, server_default=""),  # `plan.Author.principal`
     sqlalchemy.Index("kubescript_plans_author", "author", "created"),
     sqlalchemy.Index("kubescript_plans_person", "person", "created"),
 )

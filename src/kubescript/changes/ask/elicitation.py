@@ -83,7 +83,7 @@ class Asker:
     @property
     def news(self) -> news.News:
         """What has become of the caller's earlier plans."""
-        return news.News(self.approvals, self.quote, self.remembered, self._person)
+        return news.News(self.approvals, self.quote, self.remembered, self._person, self._principal)
 
     @property
     def _referral(self) -> referrals.Referral:

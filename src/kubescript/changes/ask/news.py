@@ -35,13 +35,15 @@ class News:
     remembered: remembered.Remembered
     person: str
     """The caller, if authenticated: `user.User.person`."""
+    principal: str
+    """The caller with the caller's rights, if authenticated: `user.User.key`."""
 
     async def add(self, answer: types.Answer, caller: types.Caller) -> types.Answer:
         """Returns the answer, with the outcome of the caller's earlier plans that were decided elsewhere."""
         # Whoever is not authenticated is known by the session alone, which no other replica has.
         if not self.person and not self.remembered.is_waiting(caller.session):
             return answer
-        ended = await self._look(self.approvals.list_unreported, caller.session, self.person)
+        ended = await self._look(self.approvals.list_unreported, caller.session, self.person, self.principal)
         try:
             for each in ended or ():
                 if not self._is_for(each, caller):
@@ -54,8 +56,11 @@ class News:
 
     def _is_for(self, ended: record.Record, caller: types.Caller) -> bool:
         """Says whether this call tells of a plan, rather than the session that made it, which may still call."""
-        session = ended.plan.author.session
-        return session == caller.session or not self.remembered.is_waiting(session)
+        author = ended.plan.author
+        # Attack: a weak token of the person is told, in the cluster's words, of what a stronger one may see.
+        if author.principal != self.principal:
+            return False
+        return author.session == caller.session or not self.remembered.is_waiting(author.session)
 
     async def apply(self, report: work.Report) -> str:
         """Applies the caller's approved plans with this call's token. Returns why some could not be applied now."""

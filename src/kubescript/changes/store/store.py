@@ -90,6 +90,7 @@ class Store:
             "progress": msgspec.json.encode(_Progress(decisions=(), steps=waiting)),
             "author": new.author.user,
             "person": new.author.person,
+            "principal": new.author.principal,
         }
         with self._database.writing() as connection:
             # Attack: one person's plans are added by two replicas at the same moment, and both find room.
@@ -143,13 +144,17 @@ class Store:
         with self._database.reading() as connection:
             return connection.scalar(query) or 0
 
-    def list_unreported(self, session: str, person: str = "") -> list[record.Record]:
+    def list_unreported(self, session: str, person: str = "", principal: str = "") -> list[record.Record]:
         """Returns the 20 oldest ended plans of an author's session that were not yet reported to the model; with
-        `person`, those of all sessions of this person. Raises PlanError."""
-        is_of_session = _PLANS.c.person == person if person else _PLANS.c.session == session
+        `person`, those of all sessions of this person with the rights of `principal`, or with unknown ones. Raises
+        PlanError."""
+        is_own = _PLANS.c.session == session
+        if person:
+            # The plans of an older server do not say it here.
+            is_own = and_(_PLANS.c.person == person, _PLANS.c.principal.in_((principal, "")))
         is_unreported = _PLANS.c.reported.is_(False)
         has_ended = conditions.has_ended(self._clock())
-        query = select(_PLANS).where(is_of_session, is_unreported, has_ended)
+        query = select(_PLANS).where(is_own, is_unreported, has_ended)
         query = query.order_by(_PLANS.c.created, _PLANS.c.id)
         return self._records(query.limit(_MOST_UNREPORTED))
 

@@ -188,7 +188,7 @@ PROMISES: Final = (
     Promise("H-07", "callers", "Each caller gets his own answers under his own rights, whoever runs the same scripts at the same time.", "issue 15: 1,000 times"),
     Promise("H-08", "callers", "What one caller makes the server keep is bounded by one number of bytes, and by one for all strangers together: sessions and their last messages, answers that wait for a person or that nobody reads, plans.", "review: clientInfo of 2 MiB"),
     Promise("H-09", "callers", "Nobody has more places or a longer queue for what a request brings besides the proof of who he is.", "review: made-up OCP_TOKENs"),
-    Promise("H-12", "callers", "The limits of one caller hold over all replicas together, also while their database is away, and no handle of another caller says where a session is.", "issue 34: replicas"),
+    Promise("H-12", "callers", "The limits of one person hold over all tokens and replicas together, also while their database is away, and no handle of another caller says where a session is.", "issue 34: replicas"),
     Promise("H-10", "callers", "A caller's token goes to no cluster for which it was not meant.", "issue 34: tokens per cluster"),
     Promise("H-11", "callers", "A token that was exchanged for one caller serves that caller alone, at the cluster for which it was made, and no longer than the caller's own.", "issue 34: exchange, cached"),
     Promise("H-13", "callers", "A request's header chooses a context that its caller may use, for that request alone, and tells nothing of others.", "issue 34: context by header"),

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Final
 import kubescript
 from kubescript import concurrency, config, errors, logs, programs, redaction, tenant
 from kubescript.audit import recorder
+from kubescript.broker import rate
 from kubescript.changes import authors, recovery
 from kubescript.changes.page import rights
 from kubescript.changes.rules import write_settings
@@ -97,6 +98,7 @@ class Application:
             fleet=self.fleet,
             places=concurrency.Places(sandbox.max_scripts, sandbox.max_queue, shared=settings.knows_callers),
             processes=processes.Processes(settings),
+            rates=rate.Rates(),
             keeper=self._open_keeper,
             authors=self._open_author,
             exchange=self._open_exchange,

@@ -19,8 +19,6 @@ from kubescript.policy import rule_checks as policy_rules
 
 __all__ = ["check_rules", "of_urls", "one", "open_all"]
 
-_MAX_RATES: Final = 10_000
-"""How many clusters' counts of writes are kept for one caller."""
 _DISCOVERY_S: Final = 10.0
 """Seconds for discovering which of a cluster's resources the rules name."""
 
@@ -29,25 +27,23 @@ def open_all(
     settings: config.Settings,
     masking: redaction.Engine,
     known: directory.Directory,
+    rates: rate.Rates,
     caller: acting.Acting | None = None,
     *,
     checked: bool = True,
 ) -> accesses.Opened[writer.WritableAccess]:
-    """Returns the clusters that a caller may name, each with its broker, opened when it is first asked for. Requests
-    are sent on behalf of `caller`; None: as the server itself.
+    """Returns the clusters that a caller may name, each with its broker, opened when it is first asked for.
+    `rates` count the writes. Requests are sent on behalf of `caller`; None: as the server itself.
 
     If `checked`, those of the settings are opened now; raises ConfigError for what cannot be used. Otherwise only saved
     ones are."""
-    rates: dict[tuple[str, int], rate.Rate] = {}
 
     def open_access(entry: directory.Entry) -> writer.WritableAccess:
         name, found = entry.name, entry.member
         own = known.settings_of(entry)
-        # Attack: a script has its count of writes forgotten by calling so many clusters that this one is closed.
-        per_minute = own.write_policy.per_minute
-        counted = rates.setdefault((name, per_minute), rate.Rate(per_minute))
-        if len(rates) > _MAX_RATES:
-            del rates[next(iter(rates))]
+        # Attack: a caller has the writes forgotten by calling so many clusters that this one is closed, or by a token
+        # with other scopes, which has other clusters.
+        counted = rates.of(name, own.write_policy.per_minute)
         content = found.kubeconfig if found is not None else None
         several = settings.is_several
         access = _access(own, name, masking, caller, several=several, content=content, counted=counted)
@@ -132,9 +128,11 @@ def _access(
     return writer.WritableAccess(cluster, cluster_broker, denials, writer=own_writer)
 
 
-def of_urls(settings: config.Settings, masking: redaction.Engine) -> dict[str, writer.WritableAccess]:
-    """Returns the API servers that requests may name (openshift.urls), each called with a request's token. Raises
-    ConfigError."""
+def of_urls(
+    settings: config.Settings, masking: redaction.Engine, rates: rate.Rates
+) -> dict[str, writer.WritableAccess]:
+    """Returns the API servers that requests may name (openshift.urls), each called with a request's token; `rates`
+    count the writes. Raises ConfigError."""
     named = settings.openshift
     ca = str(named.ca_cert.absolute()) if named.ca_cert is not None else ""
     changed: dict[str, object] = {"contexts": {}, "fleet": config.Fleet(), "snapshot": None}
@@ -142,7 +140,8 @@ def of_urls(settings: config.Settings, masking: redaction.Engine) -> dict[str, w
     for url in named.urls:
         content = _kubeconfig(url, ca, insecure=named.insecure)
         own = settings.model_copy(update={**changed, "context": url})
-        made[url] = _access(own, "", masking, acting.Bearer(is_only=True), content=content)
+        counted = rates.of(url, own.write_policy.per_minute)
+        made[url] = _access(own, "", masking, acting.Bearer(is_only=True), content=content, counted=counted)
     return made
 
 

@@ -17,7 +17,7 @@ from kubescript import clusters as cluster_parts
 from kubescript import concurrency, config, contexts, evaluator, redaction, types
 from kubescript.audit import recorder
 from kubescript.auth import access_rules, exchanged_tokens, namesakes, user
-from kubescript.broker import operation
+from kubescript.broker import operation, rate
 from kubescript.changes import rollouts, writer
 from kubescript.cluster import acting
 from kubescript.commands import processes
@@ -58,6 +58,8 @@ class Shared:
     places: concurrency.Places
     processes: processes.Processes
     """The processes of command lines."""
+    rates: rate.Rates
+    """The counts of all callers' writes."""
     keeper: Callable[[], recovery.Keeper]
     """Returns the keeper of plans."""
     warm_up: Callable[[], None]
@@ -105,7 +107,7 @@ class Tenant:
         # Whatever is listed must be usable when the server starts; a caller's many clusters are opened by demand.
         is_checked = caller is None or not settings.is_several
         act = act_for(settings, caller, shared.exchange, is_only=is_only)
-        self._accesses = cluster_parts.open_all(settings, engine, known, act, checked=is_checked)
+        self._accesses = cluster_parts.open_all(settings, engine, known, shared.rates, act, checked=is_checked)
         self.contexts = contexts.Contexts(self._accesses, known)
         self.planning = self._planning(self._accesses)
         """The planning; None where no cluster takes plans."""
@@ -153,7 +155,7 @@ class Tenant:
     def _api_servers(self) -> api_servers.ApiServers:
         from kubescript.commands import api_servers
 
-        return api_servers.ApiServers(cluster_parts.of_urls(self.settings, self._engine))
+        return api_servers.ApiServers(cluster_parts.of_urls(self.settings, self._engine, self._shared.rates))
 
     def _evaluator_of_commands(self, runner: evaluator.Runner, handler: evaluator.CallHandler) -> evaluator.Evaluator:
         """Returns the caller's evaluator of command lines."""

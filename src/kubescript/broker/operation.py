@@ -39,7 +39,8 @@ class Operation:
     journal: records.Journal = records.NOWHERE
     cancellation: cancellation.Cancellation = field(default_factory=cancellation.Cancellation)
     session: str = ""
-    """The session of the client that sent the script; empty for all clients without one."""
+    """Whose writes these count among: the known caller, or the session of the client; empty for all clients without
+    one."""
     reserve_s: float = 0.0
     """The last seconds of a script, in which it asks none of several clusters any more and returns what it has."""
     draft: Draft | None = None

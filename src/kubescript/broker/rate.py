@@ -1,4 +1,4 @@
-"""Limits how many writes each session may try in a minute. The writer asks it."""
+"""Limits how many writes each caller or session may try in a minute. The writer asks it."""
 
 from __future__ import annotations
 
@@ -7,11 +7,13 @@ import time
 from collections import OrderedDict, deque
 from typing import Final
 
-__all__ = ["Rate"]
+__all__ = ["Rate", "Rates"]
 
 _MINUTE_S: Final = 60.0
 _MAX_SESSIONS: Final = 10_000
 """How many sessions are remembered. The one that has been idle longest is forgotten first."""
+_MAX_RATES: Final = 10_000
+"""How many clusters' counters are kept."""
 
 
 class Rate:
@@ -41,3 +43,20 @@ class Rate:
         now = time.monotonic()
         with self._lock:
             return sum(now - each < _MINUTE_S for each in self._sessions.get(session, ()))
+
+
+class Rates:
+    """The counters of all clusters. They outlive a cluster's connections and a caller's seat. Safe for use from many
+    threads."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._rates: dict[tuple[str, int], Rate] = {}
+
+    def of(self, cluster: str, per_minute: int) -> Rate:
+        """Returns the counter of a cluster, by its name, with this limit."""
+        with self._lock:
+            found = self._rates.setdefault((cluster, per_minute), Rate(per_minute))
+            if len(self._rates) > _MAX_RATES:
+                del self._rates[next(iter(self._rates))]
+            return found

@@ -155,8 +155,7 @@ class Evaluator:
         # Writes are limited per session. Calls without a lasting session share one limit, and so do all calls of a
         # known caller. Attack: a client that opens a new session for each call would have a new limit each time.
         caller = request.caller
-        has_own_limit = caller.lasts and not self._owner
-        session = caller.session if has_own_limit else ""
+        session = self._owner or (caller.session if caller.lasts else "")
         return operation.Operation(
             summary=summary.Summary(most_bytes=request.limits.response_bytes),
             journal=records.NOWHERE if entry is None else entry,

@@ -61,13 +61,15 @@ class Sessions(streamable_http_manager.StreamableHTTPSessionManager):
         self,
         server: lowlevel.Server[Any],
         events: stream_events.Events,
+        here: set[object],
         beyond: peers.Endpoint | None,
         **limits: Any,
     ) -> None:
-        """The events of all sessions are kept together. `beyond` knows the caller's sessions at other replicas; None
-        where there are none."""
+        """The events of all sessions are kept together. `here` has the caller's sessions at all seats of this replica,
+        and `beyond` knows those at other replicas; None where there are none."""
         super().__init__(server, **limits)
         self._events = events
+        self._here = here
         self._beyond = beyond
 
     @contextlib.asynccontextmanager
@@ -81,16 +83,20 @@ class Sessions(streamable_http_manager.StreamableHTTPSessionManager):
                     self._forget(session)
 
     def _forget(self, session: str) -> None:
+        self._here.discard(session)
         if self._beyond is not None and session in self._server_instances:
             self._beyond.end(session)
 
     def _admit_session(
         self, requestor: bearer_auth.AuthorizationContext | None
     ) -> streamable_http.StreamableHTTPServerTransport | None:
+        if self.max_sessions is not None and len(self._here) >= self.max_sessions:
+            return None
         self.event_store = self._events.open_store()  # for the session that begins now
         transport = super()._admit_session(requestor)
         if transport is not None:
             transport.__class__ = _Transport  # the SDK takes no class of transports
+            self._here.add(transport.mcp_session_id)
         return transport
 
     async def _serve_opening_request(
@@ -101,7 +107,7 @@ class Sessions(streamable_http_manager.StreamableHTTPSessionManager):
         send: Send,
     ) -> None:
         session = http_transport.mcp_session_id or ""
-        others = len(self._server_instances) - 1
+        others = len(self._here) - 1
         if self._beyond is not None and not await self._beyond.begin(session, others):
             await self._discard_session(session, http_transport)
             raise errors.Busy("you have too many sessions at this server; end some of them")

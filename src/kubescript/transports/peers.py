@@ -251,7 +251,7 @@ class Endpoint:
     """Held by the one request of the person that asks."""
 
     async def begin(self, session: str, here: int) -> bool:
-        """Says whether a session may begin; the person has `here` others at this replica."""
+        """Says whether a session may begin; the person has `here` others at this endpoint of this replica."""
         async with self.turn:
             return await self.peers.begin_session(session, self.person, self.route, self.most, here)
 

@@ -53,6 +53,13 @@ class Share:
         self.volume = Volume(limits.requests_per_minute)
         self.users = 0
         """How many requests and streams are being served."""
+        self._sessions: collections.defaultdict[tuple[str, str], set[object]] = collections.defaultdict(set)
+
+    def sessions(self, route: str, transport: str) -> set[object]:
+        """Returns what stands for each of the person's sessions of a transport at an endpoint, at all seats; the
+        transports add to it."""
+        # Attack: a caller has as many sessions again by a token with other scopes.
+        return self._sessions[route, transport]
 
     async def count(self, length: int) -> None:
         """Counts a request of `length` bytes. Raises Busy when there are too many requests, or too many bytes in
@@ -127,6 +134,7 @@ class Seat:
             self.sessions = mcp_sessions.Sessions(
                 server,
                 self._events,
+                self.share.sessions(self.route, "http"),
                 self._beyond,
                 session_idle_timeout=limits.session_idle_s,
                 max_sessions=limits.max_sessions,
@@ -134,7 +142,7 @@ class Seat:
             )
         self.plain = manager(stateless, stateless=True, json_response=True, max_request_body_size=body)
         """Serves clients that send one request and read one answer."""
-        self.sse = sse.LegacySse(server, limits.max_sessions, body)
+        self.sse = sse.LegacySse(server, self.share.sessions(self.route, "sse"), limits.max_sessions, body)
         try:
             async with self.sessions.run(), self.plain.run(), anyio.create_task_group() as tasks:
                 self._tasks = tasks

@@ -36,9 +36,10 @@ _PING: Final = b": ping"
 class LegacySse:
     """The streams of one caller."""
 
-    def __init__(self, server: lowlevel.Server[Any], most: int, max_body: int) -> None:
-        """`most` limits the number of simultaneous streams."""
+    def __init__(self, server: lowlevel.Server[Any], streams: set[object], most: int, max_body: int) -> None:
+        """`streams` has the caller's streams at all seats, of which there may be `most`."""
         self._server = server
+        self._streams = streams
         self._most = most
         self._transport = sse.SseServerTransport(_PATH, max_request_body_size=max_body)
         self._sessions: dict[str, contextlib.ExitStack] = {}
@@ -53,16 +54,18 @@ class LegacySse:
 
     async def stream(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serves one stream, until its client leaves."""
-        if len(self._sessions) >= self._most:
+        if len(self._streams) >= self._most:
             await _error(503, "Too many open sessions", -32603)(scope, receive, send)
             return
         opened = _Stream(send, self._sessions)
+        self._streams.add(opened)
         try:
             async with self._transport.connect_sse(scope, receive, opened.send) as (read, write):
                 answers = _Answers(write)
                 messages = _Paced(read, answers)
                 await self._server.run(messages, answers, self._server.create_initialization_options())
         finally:
+            self._streams.discard(opened)
             self._sessions.pop(opened.session, contextlib.ExitStack()).close()
 
     async def post(self, scope: Scope, receive: Receive, send: Send) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from sqlalchemy import Connection, Integer, case, cast, delete, func, or_
+from sqlalchemy import Connection, Integer, case, cast, delete, func, not_, or_
 from sqlalchemy.dialects import postgresql
 
 from kubescript.database import schema
@@ -34,11 +34,13 @@ def take(connection: Connection, person: str, share: int, most: int) -> Grant | 
     """Takes a share of the `most` requests that a person may send in a minute, or what is left of them; None if nothing
     is left."""
     own = postgresql.insert(_TABLE).values(person=person, minute=_MINUTE, taken=share)
-    is_new = own.excluded.minute > _TABLE.c.minute
+    given, kept = own.excluded.minute, _TABLE.c.minute
+    # A minute that is further ahead than the next one is of a clock that has been put back since.
+    is_new = or_(given > kept, kept > given + 1)
     taken = case((is_new, share), else_=_TABLE.c.taken + share)
     # One statement, which locks the row: two replicas do not find the same rest. One that has waited for the lock until
     # the next minute counts in that.
-    minute = func.greatest(own.excluded.minute, _TABLE.c.minute)
+    minute = case((is_new, given), else_=kept)
     query = own.on_conflict_do_update(
         index_elements=[_TABLE.c.person],
         set_={"minute": minute, "taken": taken},
@@ -52,5 +54,5 @@ def take(connection: Connection, person: str, share: int, most: int) -> Grant | 
 
 
 def forget(connection: Connection) -> None:
-    """Forgets persons who have sent nothing for some minutes."""
-    connection.execute(delete(_TABLE).where(_TABLE.c.minute < _MINUTE - 5))
+    """Forgets persons who have sent nothing for some minutes, or only before the clock was put back."""
+    connection.execute(delete(_TABLE).where(not_(_TABLE.c.minute.between(_MINUTE - 5, _MINUTE + 1))))

@@ -22,7 +22,8 @@ _REPLICAS: Final = schema.REPLICAS
 _NOW: Final = func.extract("epoch", func.clock_timestamp())
 _DEAD_S: Final = 30.0
 """Seconds after its last sign of life after which a replica counts as dead."""
-_IS_ALIVE: Final = and_(_REPLICAS.c.seen > _NOW - _DEAD_S, _REPLICAS.c.ended.is_(False))
+# What was seen in the future was seen before the clock was put back: those that live are seen again soon.
+_IS_ALIVE: Final = and_(_REPLICAS.c.seen.between(_NOW - _DEAD_S, _NOW + _DEAD_S), _REPLICAS.c.ended.is_(False))
 _LOCK_DIGITS: Final = 15
 """How many hexadecimal digits of a digest are a lock's id, of 64 bits with a sign."""
 

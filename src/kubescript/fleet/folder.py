@@ -23,7 +23,7 @@ _EVERY_S: Final = 2.0
 tells."""
 _MAX_FILES: Final = 10_000
 _State = tuple[int, int, int]
-"""A file's inode, size and time of change."""
+"""A file's inode, size, and time of change, also of its mode."""
 
 
 class Folder:
@@ -38,15 +38,18 @@ class Folder:
         self._every_s = every_s
         self._read: dict[Path, tuple[_State, list[member.Member]]] = {}
         """The files as they were last read, so that only changed ones are read again."""
+        self._unread: set[Path] = set()
+        """The files that could not be read, and are tried again."""
 
     def watch(self, publish: Callable[[Mapping[str, member.Member]], None], stop: threading.Event) -> None:
         """See `fleet.Source`."""
         before = None
         while not stop.is_set():
             states = self._look()
-            if states is not None and states != before:
-                before = states
-                publish(_name(self._update(states)))
+            found = self._update(states) if states is not None else before
+            if found is not None and found != before:
+                before = found
+                publish(_name(found))
             stop.wait(self._every_s)
 
     def _look(self) -> dict[Path, _State] | None:
@@ -63,11 +66,18 @@ class Folder:
     def _update(self, states: Mapping[Path, _State]) -> dict[Path, list[member.Member]]:
         """Reads the files that have changed, and forgets those that are gone."""
         read = {}
+        before, self._unread = self._unread, set()
         for path, state in states.items():
             known, members = self._read.get(path, (None, []))
-            if known != state:
-                members = _read(path)
-            read[path] = (state, members)
+            try:
+                read[path] = (state, members if known == state else _read(path))
+            except OSError as error:  # it may be readable soon without a change: too many other files were open
+                self._unread.add(path)
+                if path not in before:
+                    log.warning(
+                        "the kubeconfig %s cannot be read: %s", sanitizing.printable(path.name), error.strerror,
+                        extra={"event": "fleet.unreadable"},
+                    )  # fmt: skip
         self._read = read
         return {path: members for path, (_, members) in read.items()}
 
@@ -81,20 +91,18 @@ def _files(folder: Path) -> Iterator[tuple[Path, _State]]:
         except OSError:  # gone meanwhile
             continue
         if path.is_file():
-            yield path, (state.st_ino, state.st_size, state.st_mtime_ns)
+            yield path, (state.st_ino, state.st_size, state.st_ctime_ns)
 
 
 def _read(path: Path) -> list[member.Member]:
-    """Returns the members of one file; none, and a warning, if it cannot be read."""
+    """Returns the members of one file; none, and a warning, if it is no kubeconfig. Raises OSError."""
     what = f"the kubeconfig {sanitizing.printable(path.name)}"
+    with path.open("rb") as file:
+        content = file.read(kubeconfig.MAX_BYTES + 1)
     try:
-        with path.open("rb") as file:
-            content = file.read(kubeconfig.MAX_BYTES + 1)
         if len(content) > kubeconfig.MAX_BYTES:
             raise errors.ClusterError(f"{what} is larger than {kubeconfig.MAX_BYTES >> 20} MiB")
         return member.list_all(content, path.parent.absolute(), what)
-    except OSError as error:
-        log.warning("%s cannot be read: %s", what, error.strerror, extra={"event": "fleet.unreadable"})
     except errors.ClusterError as error:
         log.warning("%s", error.message, extra={"event": "fleet.unreadable"})
     except Exception:  # whatever it is, the other files are read; its text may be a token

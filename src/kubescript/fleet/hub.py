@@ -100,8 +100,11 @@ class Watch(Generic[_T]):
                 version = self._list(path, cancel)
                 # What got no place is found by a new list: places may be free, or other objects wanted.
                 while version:
+                    begun = time.monotonic()
                     version = self._follow(path, version, cancel)
                     pause_s = _FIRST_PAUSE_S
+                    # Attack: a hub ends each watch at once, and is asked two thousand times a second.
+                    cancel.wait(max(0.0, begun + _FIRST_PAUSE_S - time.monotonic()))
             except errors.ClusterError as error:
                 self._note_absence(error, cancel)
             # Replicas that lost the same hub do not ask it again at the same moment.

@@ -7,6 +7,7 @@ import contextlib
 import json
 import logging
 import socket
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
@@ -166,3 +167,12 @@ def test_a_list_without_end_neither_hides_the_fleet_nor_empties_it(
         assert list(found.members()) == ["a"]
         patience.until(lambda: list(found.members()) == ["c"])
         patience.until(lambda: found.is_ok)
+
+
+def test_a_hub_that_ends_each_watch_at_once_is_asked_once_a_second(tmp_path: Path) -> None:
+    """It is asked again and again, and what it says by then counts."""
+    begun = time.monotonic()
+    steps = (page("a"), CHUNKED + chunk(b""), CHUNKED + chunk(b""), then(CHUNKED + event("ADDED", secret("b")), stay))
+    with following(tmp_path / "hub", *steps) as (server, found):
+        patience.until(lambda: list(found.members()) == ["a", "b"])
+        assert len(server.requests) <= 2 + (time.monotonic() - begun)

@@ -159,6 +159,7 @@ PROMISES: Final = (
     Promise("S-13", "redaction", "No mask cuts a character, and no text is such that masking it raises.", "red team: a cut mask"),
     Promise("A-10", "audit", "No script pushes other records out by being denied: repeats are counted, and the counts add up.", "red team: 1,000 denials a second"),
     Promise("A-11", "audit", "The records of replicas verify together: whatever one of them has applied leads to its approvals on the others, and what was applied twice is found.", "issue 34: replicas"),
+    Promise("A-12", "audit", "A record names its caller by issuer and subject too, so no user is taken for another one of the same name.", "issue 34: callers"),
     Promise("A-08", "audit", "A stranger's record may be read, exported and run again: it reaches no file but its own, and no terminal.", "issue 6: replay"),
     Promise("C-01", "snapshot", "A saved cluster that a stranger made reaches no file but its own.", "red team: a link in a must-gather"),
     Promise("C-02", "snapshot", "Whatever its files hold, opening and reading it takes bounded time and memory, and the rest is served.", "red team: YAML merge keys"),

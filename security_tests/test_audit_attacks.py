@@ -463,7 +463,7 @@ def test_a_script_that_is_not_run_is_on_record(file: Path, tmp_path: Path) -> No
 def test_a_script_cannot_reach_the_record(bench: benches.Bench, file: Path, tmp_path: Path) -> None:
     """What records are made of is not in a worker: neither the journal of a call nor its file."""
     assert {one.name for one in dataclasses.fields(script_records.Subject)} == {
-        "session", "client", "client_version", "tool", "user", "evaluation", "script",
+        "session", "client", "client_version", "tool", "user", "issuer", "subject", "evaluation", "script",
     }  # fmt: skip
     server = Server(bench, snapshot.Snapshot(trails.snapshot(tmp_path)), file)
     answer = server.ask(f"open({str(file)!r}, 'a').write('x')")

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import contextlib
 import secrets
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any, Final
 from urllib import parse
 
 import pytest
 
 from security_tests.identity_provider import Provider
-from tests.kit import callers, patience
+from tests.kit import callers, patience, trails
 from tests.kit.controlplane import shared
 from tests.kit.team_page import PLANS, Person, Team, make
 
@@ -47,12 +48,12 @@ def provider() -> Iterator[Provider]:
 
 @contextlib.contextmanager
 def serving(
-    known: callers.Callers, provider: Provider, claim: str, tables: str, auth: str = "[auth]"
+    known: callers.Callers, provider: Provider, claim: str, tables: str, auth: str = "[auth]", flags: Sequence[str] = ()
 ) -> Iterator[Team]:
     """A server whose people log in at the provider, which says their name in this claim, and in the ways of `auth`."""
     (known.folder / "secret").write_text("client-secret")
     settings = SETTINGS.format(folder=known.folder, name=secrets.token_hex(4))
-    with known.serving(settings, auth, AUTH.format(issuer=provider.url, claim=claim), tables) as port:
+    with known.serving(settings, auth, AUTH.format(issuer=provider.url, claim=claim), tables, flags=flags) as port:
         yield Team(f"http://127.0.0.1:{port}", dict(known.secrets))
 
 
@@ -130,22 +131,30 @@ namespaces = ["{SHOP}"]
         assert not waits(bob, made)
 
 
-def test_a_plan_names_the_issuer_of_its_authors_name(known: callers.Callers, provider: Provider) -> None:
-    """Attack: a stranger who is called like a caller of the tokens file asks for a change. A plan of the file's own caller
-    reads otherwise."""
+@pytest.mark.promise("A-12")
+def test_a_plan_and_the_record_name_the_issuer_of_its_authors_name(
+    known: callers.Callers, provider: Provider, tmp_path: Path
+) -> None:
+    """Attack: a stranger who is called like a caller of the tokens file asks for a change. What is said of the file's own
+    caller reads otherwise."""
+    record = tmp_path / "audit.jsonl"
     tables = f"""
 [[approvers]]
 users = ["bob"]
 issuer = "tokens_file"
 namespaces = ["{SHOP}"]
 """
-    with serving(known, provider, "preferred_username", tables, known.tokens()) as team:
+    flags = ("--audit", str(record))
+    with serving(known, provider, "preferred_username", tables, known.tokens(), flags) as team:
         bob = team.person("bob")
         own = team.plan("alice", make(SHOP, "of-alice"))
         team.secrets = {"alice": provider.token(provider.claims(sub="u-1", preferred_username="alice"))}
         strange = team.plan("alice", make(SHOP, "of-a-namesake"))
         assert f"for user alice of {provider.url}" in bob.get(f"{PLANS}/{strange}").page.words
         assert "for user alice," in bob.get(f"{PLANS}/{own}").page.words
+    for kind in ("script", "call", "sent", "plan"):
+        told = {(each["user"], each["issuer"], each["subject"]) for each in trails.records(record, kind)}
+        assert told == {("alice", "tokens_file", "uid-alice"), ("alice", provider.url, "u-1")}, kind
 
 
 def test_an_author_who_may_not_plan_any_more_approves_nothing_of_before(

@@ -21,7 +21,7 @@ from typing import Any, Final, TextIO
 
 import orjson
 
-from kubescript import errors
+from kubescript import errors, types
 from kubescript.output import sanitizing
 
 __all__ = ["EXTRA", "about", "configure", "drain", "mask_with", "set_level"]
@@ -29,7 +29,7 @@ __all__ = ["EXTRA", "about", "configure", "drain", "mask_with", "set_level"]
 EXTRA: Final = (
     "event", "code", "remedy", "client", "context", "verb", "group", "version", "resource", "subresource", "namespace",
     "what", "verdict", "rule", "status", "fault", "ms", "wall_ms", "cpu_ms", "peak_mib", "api_calls", "bytes_fetched",
-    "bytes", "layer", "user", "session_id", "trace",
+    "bytes", "layer", "user", "issuer", "session_id", "trace",
 )  # fmt: skip
 
 _about: contextvars.ContextVar[Mapping[str, str]] = contextvars.ContextVar("about", default={})  # noqa: B039 - it is never changed
@@ -256,9 +256,10 @@ class _Lines(logging.Handler):
 
 
 @contextlib.contextmanager
-def about(*, user: str, session: str, trace: str) -> Iterator[None]:
-    """Adds the user, session and trace to lines logged in the block, also by threads with this context."""
-    token = _about.set({"user": user, "session_id": session, "trace": trace})
+def about(caller: types.Caller, trace: str) -> Iterator[None]:
+    """Adds the caller and the trace to lines logged in the block, also by threads with this context."""
+    fields = {"user": caller.user, "issuer": caller.issuer, "session_id": caller.session, "trace": trace}
+    token = _about.set(fields)
     try:
         yield
     finally:

@@ -31,7 +31,6 @@ from kubescript_sandbox.host import executor
 if TYPE_CHECKING:
     import mcp_types
 
-    from kubescript import types
     from kubescript.changes import approval, plan, planning, recovery
     from kubescript.changes.ask import elicitation
     from kubescript.changes.store import record
@@ -194,8 +193,8 @@ class Tenant:
         """Returns the MCP server with the toolsets in the settings. Raises ConfigError."""
         from kubescript.server import served
 
-        user = self._caller.name if self._caller is not None else ""
-        return served.Served(self.offer(), user)
+        proven = self._caller.as_caller() if self._caller is not None else types.Caller()
+        return served.Served(self.offer(), proven)
 
     def offer(self) -> offering.Offer:
         """Returns the offer under the settings. Raises ConfigError."""

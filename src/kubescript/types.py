@@ -61,6 +61,10 @@ class Caller:
     counts as one."""
     user: str = ""
     """The user's name, if authenticated."""
+    issuer: str = ""
+    """Who vouched for the user. The same name from another issuer is another user."""
+    subject: str = ""
+    """The issuer's own name for the user."""
 
 
 @dataclass(frozen=True, slots=True)

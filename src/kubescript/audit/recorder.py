@@ -6,6 +6,7 @@ before its script gets the answer.
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import logging
 import os
@@ -189,9 +190,9 @@ class Recorder:
         fields = plan_records.describe_application(ended, self.text_filter)
         self.write(fields, final=True, identity=self._chain_of(ended.plan))
 
-    def application(self, planned: plan.Plan, user: str) -> Entry:
+    def application(self, planned: plan.Plan, sender: types.Caller) -> Entry:
         """Opens an entry for the calls that apply a plan."""
-        caller = types.Caller(client=f"plan {planned.id}", user=user)
+        caller = dataclasses.replace(sender, client=f"plan {planned.id}")
         return self.journal(caller, self._chain_of(planned))
 
     def record_refusal(self, script: str, caller: types.Caller, code: str) -> None:
@@ -232,6 +233,8 @@ class Recorder:
             client_version=self.text_filter(caller.version, check),
             tool=caller.tool,
             user=self.text_filter(caller.user, check),
+            issuer=self.text_filter(caller.issuer, check),
+            subject=self.text_filter(caller.subject, check),
             evaluation=uuid.uuid4().hex,
             script=digest,
         )

@@ -67,6 +67,10 @@ class Subject:
     tool: str
     user: str
     """The authenticated user; empty where callers do not authenticate."""
+    issuer: str
+    """Who vouched for the user."""
+    subject: str
+    """The issuer's own name for the user."""
     evaluation: str
     script: str
     """SHA-256 of the script's text."""

@@ -6,6 +6,7 @@ import hashlib
 from dataclasses import dataclass, field
 from typing import Final
 
+from kubescript import types
 from kubescript.cluster import acting
 
 __all__ = ["LISTED", "Credential", "User", "escape"]
@@ -58,6 +59,10 @@ class User:
         """A string that identifies the user whatever the name is now; empty if the issuer has no other name."""
         # Attack: a user changes the name at the identity provider, to be a second person.
         return _digest(self.issuer, self.subject) if self.subject else ""
+
+    def as_caller(self) -> types.Caller:
+        """Returns the user as the requester of scripts, without a session and a client."""
+        return types.Caller(user=self.name, issuer=self.issuer, subject=self.subject)
 
 
 @dataclass(frozen=True, slots=True)

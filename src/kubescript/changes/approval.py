@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Final, Protocol
 
-from kubescript import errors
+from kubescript import errors, types
 from kubescript.broker import records
 from kubescript.changes import application, plan, planner, progress, work
 from kubescript.changes.store import record
@@ -22,6 +22,7 @@ __all__ = ["Approvals", "Approvers", "Authors", "Ledger"]
 
 log = logging.getLogger(__name__)
 
+_NOBODY: Final = types.Caller()
 _KEPT_S: Final = 30 * 86_400.0
 """For how many seconds a finished plan can be viewed and undone."""
 # Each of these errors is logged once, although a recovery is tried every half minute.
@@ -51,7 +52,7 @@ class Ledger(planner.Audit, Protocol):
     def record_application(self, ended: record.Record) -> None:
         """Records how an application ended. Raises AuditError."""
 
-    def application(self, planned: plan.Plan, user: str) -> records.Journal:
+    def application(self, planned: plan.Plan, sender: types.Caller) -> records.Journal:
         """Returns the journal of the calls for a plan, with the user who makes them, if that is known."""
 
 
@@ -70,7 +71,7 @@ class Approvals:
         plans: Callable[[], store.Store],
         applier: Callable[[], application.Applier],
         ledger: Ledger | None,
-        sent_as: str = "",
+        sent_as: types.Caller = _NOBODY,
         caller: plan.Identity | None = None,
         authors: Authors | None = None,
         tell: Callable[[record.Record], None] | None = None,

@@ -62,7 +62,7 @@ class Planning:
         self._is_known = caller is not None
         self._has_page = settings.plans.page and not self._is_known
         author = _author(settings, caller)
-        self._user = caller.name if caller is not None else ""
+        self._caller = caller.caller.as_caller() if caller is not None else types.Caller()
         # Requests that are sent with the caller's identity have this author's rights, so no other author's plan is
         # applied.
         self._person = None if settings.acts_as == "server" else author.person
@@ -78,7 +78,7 @@ class Planning:
             flags=flags,
         )
         # Attack: one caller's server goes on with another one's plan, and the record says that the first one sent it.
-        sent_as = "" if self._person is None else self._user
+        sent_as = types.Caller() if self._person is None else self._caller
         self.approvals = approval.Approvals(
             kept.store, self._applier, ledger, sent_as, caller, authors, kept.tell, approvers
         )
@@ -100,7 +100,7 @@ class Planning:
         target = applier.check(done.plan)
         journal = records.NOWHERE
         if self._ledger is not None:
-            journal = self._ledger.application(done.plan, self._user)
+            journal = self._ledger.application(done.plan, self._caller)
         made = undo.make(done, target.writer, self.planner, caller, journal)
         # The plan is recorded before it is kept: an unrecorded plan must not be approved.
         if self._ledger is not None:

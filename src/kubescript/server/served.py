@@ -39,10 +39,10 @@ log = logging.getLogger(__name__)
 class Served:
     """One caller's MCP server. What it offers can be replaced while clients are connected. Used by one event loop."""
 
-    def __init__(self, offer: offering.Offer, user: str = "") -> None:
-        """`user` is the caller's name, if authenticated."""
+    def __init__(self, offer: offering.Offer, proven: types.Caller) -> None:
+        """`proven` is who the caller is, if authenticated."""
         self._lease = _Lease(offer)
-        self._user = user
+        self._proven = proven
         self._notices = notices.Notices()
         self.mcp: lowlevel.Server[Any] = _Server(
             "kubescript",
@@ -108,7 +108,7 @@ class Served:
             self.mcp.add_request_handler(method, parameters, handler)
 
     def _find_caller(self, ctx: Any, tool: str) -> types.Caller:
-        return tool_calls.find_caller(ctx, tool, self._user)
+        return tool_calls.find_caller(ctx, tool, self._proven)
 
     async def _with_context(self, ctx: Any, call_next: CallNext) -> HandlerResult:
         """Answers with the context that the request's header chooses as the default. Raises MCPError for one that the
@@ -167,7 +167,7 @@ class Served:
             call = question.Call(ctx, params, caller, on_progress)
             return await tool_calls.run_with_plan(tool, arguments, asker, call)
 
-        with logs.about(user=self._user, session=caller.session, trace=evaluation.trace_id()):
+        with logs.about(caller, evaluation.trace_id()):
             return await tool_calls.report(ctx, offer.heartbeat_s, run)
 
 

@@ -6,6 +6,7 @@ import hashlib
 import logging
 import uuid
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import anyio
@@ -73,14 +74,14 @@ async def run_with_plan(
     return await asker.news.add(answer, call.caller)
 
 
-def find_caller(ctx: notices.Context, tool: str, user: str) -> types.Caller:
-    """Returns the caller of a tool: `user`, and the client by the name that it gives itself."""
+def find_caller(ctx: notices.Context, tool: str, proven: types.Caller) -> types.Caller:
+    """Returns the caller of a tool: who is `proven`, and the client by the name that it gives itself."""
     session_id, lasts = _find_session(ctx)
+    caller = replace(proven, session=session_id, tool=tool, lasts=lasts)
     params = ctx.session.client_params
     if params is None:
-        return types.Caller(session_id, tool=tool, lasts=lasts, user=user)
-    client = params.client_info
-    return types.Caller(session_id, client.name, client.version, tool, lasts, user)
+        return caller
+    return replace(caller, client=params.client_info.name, version=params.client_info.version)
 
 
 def _find_session(ctx: notices.Context) -> tuple[str, bool]:

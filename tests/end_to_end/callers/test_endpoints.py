@@ -220,7 +220,8 @@ def test_headers_that_cannot_be_used_are_refused_without_their_value(served: int
 
 
 def test_the_lines_of_one_connection_have_one_session_id(served: int, log: Path) -> None:
-    """It is not masked, so that an operator can join the lines of two scripts of one client."""
+    """It is not masked, so that an operator can join the lines of two scripts of one client. Who vouched for the caller
+    stands there too, since a name from another issuer is another user."""
     before = len(log.read_text())
 
     async def evaluate() -> None:
@@ -233,6 +234,7 @@ def test_the_lines_of_one_connection_have_one_session_id(served: int, log: Path)
     lines = [json.loads(line) for line in log.read_text()[before:].splitlines()]
     ids = [line["session_id"] for line in lines if line["message"] == "script finished"]
     assert len(ids) == 2 and len(set(ids)) == 1 and re.fullmatch("[0-9a-f]{16}", ids[0]), ids
+    assert {line["issuer"] for line in lines if line.get("user")} == {"tokens_file"}
 
 
 def test_a_flood_of_wrong_hosts_is_one_line(served: int, log: Path) -> None:

@@ -368,7 +368,7 @@ def test_a_plan_is_judged_once_it_was_applied(file: Path, record: recorder.Recor
     assert audited(file)[1] == "0 changes: 0 critical, 0 warnings\n"
     code, text = audited(file, "--planned")
     assert code == 1 and "plan p-1 critical NO_DESTRUCTIVE_SHORTCUTS" in text
-    application = record.application(as_plan(steps), "")
+    application = record.application(as_plan(steps), types.Caller())
     application.record(done(replace(write("patch", DEPLOYMENT, NEW, PARTIAL).call, plan="p-1")))
     record.close()
     code, text = audited(file, "--json")

@@ -20,7 +20,7 @@ from starlette.types import Scope
 
 from kubescript import config, errors
 from kubescript.auth import access_rules, user
-from kubescript.transports import authentication, backend, ending
+from kubescript.transports import authentication, backend, ending, unused_memory
 from kubescript.transports.seat import THREADS, Seat, Share, measure
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["Seats"]
 
 _LOOK_S: Final = 15.0
-"""Seconds between searches for idle seats."""
+"""Seconds between searches for idle seats. Memory is given back after as long a time without requests."""
 _NOBODY: Final = ""
 """The key of all callers where none needs a credential."""
 _Key = tuple[str, str]
@@ -47,6 +47,8 @@ class Seats:
         self._callers = callers
         self._users = 0
         """How many requests and streams of all callers are being served."""
+        self._is_used = False
+        """Whether a request has come lately."""
         self._max_body = max_body
         self._seats: dict[_Key, Seat] = {}
         self._shares: weakref.WeakValueDictionary[str, Share] = weakref.WeakValueDictionary()
@@ -93,6 +95,7 @@ class Seats:
             if credential is not None and share.users >= self._most - self._users:
                 raise errors.Busy("too many of your requests and streams are open")
             self._users += 1
+            self._is_used = True
             share.users += 1
             try:
                 with seat.occupy():
@@ -251,13 +254,22 @@ class Seats:
         self._end(longest_idle)
 
     async def _tidy(self) -> None:
-        """Ends idle seats."""
+        """Ends idle seats, and gives memory back once nothing happens any more."""
+        kept, has_garbage = self.count(), False
         while True:
             await anyio.sleep(_LOOK_S)
-            before = time.monotonic() - self._server.settings.http.session_idle_s
-            for key, seat in list(self._seats.items()):
-                if key != (_NOBODY, "") and not seat.users and seat.left < before:
-                    self._end(key)
+            self._end_idle()
+            if self._is_used or self.count() != kept:
+                self._is_used, kept, has_garbage = False, self.count(), True
+            elif has_garbage:
+                await anyio.to_thread.run_sync(unused_memory.give_back)
+                has_garbage = False
+
+    def _end_idle(self) -> None:
+        since = time.monotonic() - self._server.settings.http.session_idle_s
+        for key, seat in list(self._seats.items()):
+            if key != (_NOBODY, "") and not seat.users and seat.left < since:
+                self._end(key)
 
     def _end(self, key: _Key) -> None:
         self._seats.pop(key).close()

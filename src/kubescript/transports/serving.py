@@ -81,8 +81,9 @@ async def _serve_stdio(server: backend.Backend, reread: backend.Reread | None) -
 async def _serve_http(server: backend.Backend, announce: Announce | None, reread: backend.Reread | None) -> None:
     from sse_starlette import sse
 
-    from kubescript.transports import bodies, ending, handshake, http_connections, seats, tls
+    from kubescript.transports import bodies, ending, handshake, http_connections, seats, tls, unused_memory
 
+    unused_memory.limit_arenas()
     # At SIGTERM this feature would cut off pending answers; `seats.drain` ends the streams that have none.
     sse.AppStatus.enable_automatic_graceful_drain = False
     settings = server.settings

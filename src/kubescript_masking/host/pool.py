@@ -29,7 +29,7 @@ _SIZE: Final = min(4, os.cpu_count() or 1)
 """How many idle maskers are started ahead of time, and always kept."""
 # Each idle masker takes 4 MiB. A caller that finds none waits for a fork, which takes a fifth of the processor time of
 # a short script.
-_KEPT: Final = 32
+_KEPT: Final = 24
 """How many idle maskers are kept while callers come."""
 _REST_S: Final = 20.0
 """After how many seconds without a use a masker is ended, if more than `_SIZE` are idle."""

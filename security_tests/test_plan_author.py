@@ -24,7 +24,7 @@ from kubescript.changes import approval, authors, plan, recovery, work
 from kubescript.changes.page import rights
 from kubescript.changes.store import record, store
 from kubescript.cluster import acting
-from tests.kit import fork_servers
+from tests.kit import fork_servers, unfinished
 from tests.kit.controlplane import official_client, shared
 from tests.kit.controlplane.writer import Writer
 
@@ -326,7 +326,7 @@ def _only(server: Server, plans: set[str]) -> None:
     """What a server does at its start, for these plans."""
     approvals = server.approvals
     approvals._left.update(set(approvals._plans().list_unfinished()) - plans)
-    approvals.recover()
+    unfinished.resume(approvals)
     approvals._left.clear()
 
 
@@ -363,7 +363,7 @@ def test_only_the_authors_own_call_applies_a_plan_that_takes_the_authors_token(p
         case.decide()
         with pytest.raises(errors.PlanError, match="is applied by the next call of its author"):
             case.apply()
-        server.approvals.recover()
+        unfinished.resume(server.approvals)
         with server.seat(other) as seat, acting.using(acting.Token(others)):
             assert seat.planning is not None
             with pytest.raises(errors.PlanError, match="is applied by the next call of its author"):

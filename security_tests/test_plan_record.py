@@ -24,7 +24,7 @@ from kubescript.auth import user
 from kubescript.changes import authors, plan, planning, recovery
 from kubescript.changes.store import record
 from kubescript.changes.writer import WritableAccess
-from tests.kit import commands, fork_servers, trails
+from tests.kit import commands, fork_servers, trails, unfinished
 from tests.kit.controlplane import logged, official_client
 from tests.kit.controlplane.writer import Writer
 
@@ -142,8 +142,8 @@ def test_a_plan_ends_on_the_record_that_has_it(
     with pytest.raises(errors.PlanError, match="applies it"):
         stranger.approvals.apply(waits.plan.id, told_nobody)
     with caplog.at_level(logging.WARNING):
-        stranger.approvals.recover()
-        stranger.approvals.recover()
+        unfinished.resume(stranger.approvals)
+        unfinished.resume(stranger.approvals)
     assert caplog.text.count(f"plan {begun.plan.id} is on the audit record") == 1
     assert server.own.approvals.get(begun.plan.id).state == "applying" and not server.names().intersection(names)
 
@@ -151,7 +151,7 @@ def test_a_plan_ends_on_the_record_that_has_it(
     with pytest.raises(errors.PlanError, match="neither decides") as refused:
         stranger.undo(waits.plan.id, CALLER)
     assert refused.value.code == "plan.audit"
-    server.own.approvals.recover()
+    unfinished.resume(server.own.approvals)
     assert server.own.approvals.get(begun.plan.id).state == "applied" and server.names().issuperset(names)
     told = trails.records(server.file)
     for made in (waits, begun):
@@ -207,9 +207,8 @@ def test_an_answer_that_does_not_count_is_not_on_record(server: Server) -> None:
 def test_a_caller_is_not_on_record_for_requests_of_another_one_s_plan(server: Server) -> None:
     """The server of whoever connects first goes on with everybody's plans, and sends them as itself."""
     made = server.abandoned("somebody-s")
-    server.sharing(
-        server.application.audit, authors.identify(user.User("bob"), server.application.settings)
-    ).approvals.recover()
+    bob = authors.identify(user.User("bob"), server.application.settings)
+    unfinished.resume(server.sharing(server.application.audit, bob).approvals)
     assert server.own.approvals.get(made.plan.id).state == "applied"
     (sent,) = [
         each

@@ -35,7 +35,7 @@ from kubescript.request import request
 from kubescript_masking.host import pool
 from kubescript_sandbox import runs
 from kubescript_sandbox.host import spawner
-from tests.kit import paths
+from tests.kit import paths, unfinished
 from tests.kit.processes import CONTEXT
 
 DIES_AT: Final = "DIES_AT"
@@ -323,7 +323,7 @@ def _live(parts: app.Application, audit: Path, order: _Order, writer: int, scrip
         if order.plan:
             approvals.apply(order.plan, lambda _done, _count, _text: None)
         else:
-            approvals.recover()
+            unfinished.resume(approvals)
         code = 0
     except errors.KubescriptError as error:
         os.write(writer, f"\n{error.code}: {error.message}".encode())

@@ -13,7 +13,7 @@ import anyio
 from kubescript import app, config, types
 from kubescript.changes import plan
 from kubescript.changes.store import record
-from tests.kit import fork_servers
+from tests.kit import fork_servers, unfinished
 
 _CALLER = types.Caller("a-session", "a client", "1", "evaluate_script")
 
@@ -59,7 +59,7 @@ class Plans:
         kept = self._planning.store()
         kept.claim(shown.id, "dead", lease_s=0)
         kept.mark(shown.id, "dead", 0, record.Application("done", status=201, uid=made))
-        self._approvals.recover()
+        unfinished.resume(self._approvals)
         return self._approvals.get(shown.id)
 
     def _approve(self, shown: plan.Plan) -> None:

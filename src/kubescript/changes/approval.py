@@ -235,31 +235,33 @@ class Approvals:
         """Notes that the model knows how a plan ended. Raises PlanError."""
         self._plans().report(plan_id)
 
-    def recover(self) -> None:
-        """Continues plans whose server died while applying them. Raises PlanError if the store fails."""
-        for plan_id in self._plans().list_unfinished():
-            if plan_id in self._left:
-                continue
-            try:
-                ended = self._resume(plan_id)
-                if ended is None:
-                    continue
-                log.warning("plan %s, whose server had died: %s; %s", plan_id, ended.state, ended.text)
-            except errors.KubescriptError as error:
-                # This failure must not stop the other plans.
-                if error.code in _NOT_OURS:
-                    self._left.add(plan_id)
-                log.warning("plan %s: %s", plan_id, error.message, extra=error.log_fields)
-            except Exception:
-                # This is a bug of kubescript; the thread and the other plans must continue.
-                log.exception("plan %s", plan_id)
+    def list_unfinished(self) -> dict[str, str]:
+        """Returns the plans whose server died while applying them, and their authors, as the store does; without those
+        that this server cannot continue. Raises PlanError."""
+        found = self._plans().list_unfinished()
+        return {plan_id: author for plan_id, author in found.items() if plan_id not in self._left}
 
-    def _resume(self, plan_id: str) -> record.Record | None:
-        """Continues a plan whose server died; None for a plan that only its author's calls can continue. Raises
+    def resume(self, plan_id: str) -> None:
+        """Applies an approved plan that no caller waits for, or continues one whose server died. Logs what becomes of
+        the latter, and why it is impossible. Raises nothing."""
+        try:
+            found = self.get(plan_id)
+            ended = self._resume(found)
+            if ended is not None and found.state == "applying":
+                log.warning("plan %s, whose server had died: %s; %s", plan_id, ended.state, ended.text)
+        except errors.KubescriptError as error:
+            if error.code in _NOT_OURS:
+                self._left.add(plan_id)
+            log.warning("plan %s: %s", plan_id, error.message, extra=error.log_fields)
+        except Exception:
+            # This is a bug of kubescript; the thread and the other plans must continue.
+            log.exception("plan %s", plan_id)
+
+    def _resume(self, found: record.Record) -> record.Record | None:
+        """Applies a plan, or continues it; None for a plan that only its author's calls can continue. Raises
         KubescriptError."""
-        found = self.get(plan_id)
         if not found.plan.author.brings_token:
-            return self.apply(plan_id, _untold)
+            return self.apply(found.plan.id, _untold)
         if found.state == "applying" and time.time() > found.plan.expires:
             self._check_record(found.plan)
             late = errors.PlanError("the plan expired, and its author has not called again", code="plan.expired")

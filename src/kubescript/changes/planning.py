@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import logging
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -110,7 +109,17 @@ class Planning:
 
     def recover(self) -> None:
         """Continues plans whose server died; see `recovery.Keeper.recover`."""
-        self._keeper.recover(self.approvals)
+        self._keeper.recover(self)
+
+    def take_over(self) -> None:
+        """Continues plans whose server died, in threads of their own. Raises PlanError if the store fails."""
+        # Attack: a caller's plans wait for objects that never go, and keep all others' half done ones waiting.
+        for plan_id, author in self.approvals.list_unfinished().items():
+            self._turns.add(author, plan_id)
+
+    def forget(self) -> None:
+        """See `approval.Approvals.forget`."""
+        self.approvals.forget()
 
     def link(self, found: record.Record) -> str:
         """Returns a link that opens a plan's page once, or its lasting address; an empty string if there is no page."""
@@ -169,18 +178,21 @@ class Planning:
         """Applies a plan that was approved on a page, in a separate thread, unless that takes its author's own call.
         Logs why that was impossible."""
         # The browser is answered at once, and its page follows the application.
-        with _logging_errors(plan_id):
+        try:
             author = self.approvals.get(plan_id).plan.author
-            if not author.brings_token:
-                self._turns.add(author.person or author.user, plan_id)
+        except errors.KubescriptError as error:
+            log.warning("plan %s: %s", plan_id, error.message, extra=error.log_fields)
+            return
+        if not author.brings_token:
+            self._turns.add(author.person or author.user, plan_id)
 
     def _apply(self, plan_id: str) -> None:
-        with _logging_errors(plan_id):
-            self.approvals.apply(plan_id, lambda _done, _count, _text: None)
+        if not self._keeper.is_closed:  # else the next server applies what waits
+            self.approvals.resume(plan_id)
 
     def close(self) -> None:
         """Closes the page. Other callers' plans continue."""
-        self._keeper.leave(self.approvals)
+        self._keeper.leave(self)
         with self._lock:
             if self._page is not None:
                 for close in self._page.closers:
@@ -216,15 +228,6 @@ class Planning:
 
     def _assessor(self, context: str) -> impact.Assessor:
         return impact.Assessor(self._run, context, lambda steps: review.review(steps, self._rules))
-
-
-@contextlib.contextmanager
-def _logging_errors(plan_id: str) -> Iterator[None]:
-    """Logs an error of a plan that no caller waits for."""
-    try:
-        yield
-    except errors.KubescriptError as error:
-        log.warning("plan %s: %s", plan_id, error.message, extra=error.log_fields)
 
 
 def _author(settings: config.Settings, caller: plan.Identity | None) -> plan.Author:

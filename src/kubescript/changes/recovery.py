@@ -21,11 +21,11 @@ _LOOK_S: Final = 30.0
 """How many seconds pass between two searches for plans whose server has died."""
 
 
-class _Approvals(Protocol):
+class _Plans(Protocol):
     """The plans of one caller."""
 
-    def recover(self) -> None:
-        """Continues plans whose server died. Raises PlanError."""
+    def take_over(self) -> None:
+        """Continues plans whose server died, without waiting for them. Raises PlanError."""
 
     def forget(self) -> None:
         """Forgets old plans. Raises PlanError."""
@@ -52,7 +52,7 @@ class Keeper:
         """The address of the page for approvals of a server whose callers are known; empty if there is none."""
         self._lock = threading.Lock()
         self._store: store.Store | None = None
-        self._approvals: list[_Approvals] = []
+        self._plans: list[_Plans] = []
         self._recovers = False
         self._closed = threading.Event()
         self.waiting = 0
@@ -82,23 +82,23 @@ class Keeper:
         if self._notifier is not None:
             self._notifier.tell(found, self.link(found.plan.id))
 
-    def recover(self, approvals: _Approvals) -> None:
-        """Repeatedly continues those plans of a caller whose server died, in a separate thread."""
+    def recover(self, plans: _Plans) -> None:
+        """Repeatedly continues those plans of a caller whose server died; a separate thread searches for them."""
         with self._lock:
-            if approvals in self._approvals:
+            if plans in self._plans:
                 return
-            self._approvals.append(approvals)
+            self._plans.append(plans)
             is_first, self._recovers = not self._recovers, True
         # The search is repeated because a server that starts right after another one's death comes before that server's
         # lease has run out.
         if is_first:
             threading.Thread(target=self._recover, name="kubescript-plans", daemon=True).start()
 
-    def leave(self, approvals: _Approvals) -> None:
+    def leave(self, plans: _Plans) -> None:
         """Stops the search for this caller's plans."""
         with self._lock:
-            if approvals in self._approvals:
-                self._approvals.remove(approvals)
+            if plans in self._plans:
+                self._plans.remove(plans)
 
     def close(self) -> None:
         """Closes the store."""
@@ -114,8 +114,8 @@ class Keeper:
         if first:
             _log_failure(first[0].forget)
         while True:
-            for approvals in self._list_known():
-                _log_failure(approvals.recover)
+            for plans in self._list_known():
+                _log_failure(plans.take_over)
             _log_failure(self._count_waiting)
             if self._closed.wait(_LOOK_S):
                 return
@@ -123,9 +123,9 @@ class Keeper:
     def _count_waiting(self) -> None:
         self.waiting = self.store().count_pending()
 
-    def _list_known(self) -> list[_Approvals]:
+    def _list_known(self) -> list[_Plans]:
         with self._lock:
-            return list(self._approvals)
+            return list(self._plans)
 
 
 def _log_failure(work: Callable[[], None]) -> None:

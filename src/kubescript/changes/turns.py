@@ -29,11 +29,16 @@ class Turns:
         self._running: collections.Counter[str] = collections.Counter()
         """How many plans of each author are being applied."""
         self._waiting: rounds.Rounds[str] = rounds.Rounds()
+        self._plans: set[str] = set()
+        """Those that are applied, and those that wait."""
 
     def add(self, author: str, plan_id: str) -> None:
-        """Applies an approved plan in a separate thread, as soon as there is room."""
+        """Applies an approved plan in a separate thread, as soon as there is room; one that is here already once."""
         # Attack: an author approves a hundred own plans for a cluster that does not answer.
         with self._lock:
+            if plan_id in self._plans:
+                return
+            self._plans.add(plan_id)
             self._waiting.add(author, plan_id)
             found = self._take() if self._running.total() < _MOST else None
         if found is not None:
@@ -49,6 +54,7 @@ class Turns:
                 log.exception("plan %s: its application has failed", plan_id)
             with self._lock:
                 self._running[author] -= 1
+                self._plans.remove(plan_id)
                 found = self._take()
 
     def _take(self) -> tuple[str, str] | None:

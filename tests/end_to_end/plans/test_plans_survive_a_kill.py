@@ -29,7 +29,7 @@ from kubescript.changes.writer import WritableAccess
 from kubescript.cluster import live as live_cluster_access
 from kubescript_safety.controlplane import audit
 from kubescript_sandbox.host import spawner
-from tests.kit import clients, extent, kill_points, patience, people, postgres, rollouts, trails
+from tests.kit import clients, extent, kill_points, patience, people, postgres, rollouts, trails, unfinished
 from tests.kit.controlplane import logged, official_client
 from tests.kit.controlplane.writer import Object, Writer
 from tests.kit.kill_points import Life
@@ -138,14 +138,17 @@ class Place:
     def approved(self, writes: tuple[str, ...] = FIRST) -> Made:
         """A new plan."""
         number = next(_numbers)
-        script = self.script(number, writes)
+        return Made(self.approve(self.script(number, writes)), number)
+
+    def approve(self, script: str) -> str:
+        """A script's plan."""
         answer = anyio.run(
             self.application.operator.evaluator.evaluate, script, 60_000, None, types.Caller("s", "test")
         )
         assert answer.plan, answer.text
         made = self.approvals.get(answer.plan).plan
         self.approvals.decide(made.id, record.Decision(planner.local_user(), "terminal", True, made.hash))
-        return Made(made.id, number)
+        return made.id
 
     def script(self, number: int, writes: tuple[str, ...]) -> str:
         """A script with these writes; what they need is there then."""
@@ -416,6 +419,33 @@ def test_a_server_that_starts_before_the_lease_of_a_dead_one_is_over_looks_again
     assert place.sent(made) == FIRST_SENT
 
 
+def test_a_plan_that_waits_keeps_no_other_one_of_a_dead_server_waiting(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nor one whose server dies later. It goes on itself once it can."""
+    monkeypatch.setattr(recovery, "_LOOK_S", 0.1)
+    kept = named("v1", "ConfigMap", "renewed-held", place.namespace)
+    kept["metadata"]["finalizers"] = ["example.com/stays"]
+    place.writer.create(kept)
+    server = place.server()
+
+    def abandon(plan: str) -> str:
+        server.store().claim(plan, "dead", lease_s=0)
+        return plan
+
+    anew = HEAD + WRITES["make room"] + "\n" + WRITES["make anew"]
+    held = abandon(place.approve(f"NAMESPACE, N = {place.namespace!r}, 'held'\n{anew}"))
+    other = abandon(place.approved().id)
+    server.recover()
+    wait_for(lambda: place.approvals.get(other).state == "applied")
+    later = abandon(place.approved().id)
+    wait_for(lambda: place.approvals.get(later).state == "applied")
+    assert place.approvals.get(held).state == "applying"
+    place.core.patch_namespaced_config_map("renewed-held", place.namespace, {"metadata": {"finalizers": None}})
+    wait_for(lambda: place.approvals.get(held).state == "applied")
+    server.close()
+
+
 def test_a_server_that_ends_in_the_orderly_way_leaves_its_plans_to_the_next_one(
     place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -432,7 +462,7 @@ def test_a_server_that_ends_in_the_orderly_way_leaves_its_plans_to_the_next_one(
     with pytest.raises(errors.PlanError, match="1 of 3 changes were made"):
         ending.operator.planning.approvals.apply(made.id, close)
     assert place.approvals.get(made.id).state == "applying"
-    place.approvals.recover()
+    unfinished.resume(place.approvals)
     assert place.approvals.get(made.id).state == "applied"
     assert place.sent(made) == FIRST_SENT
 
@@ -456,7 +486,7 @@ def test_under_another_policy_a_plan_ends_with_the_truth_about_each_step(place: 
     """And one that cannot be read, or is for another server's cluster, keeps nobody from that."""
     broken, others, changed = abandoned(place), abandoned(place), abandoned(place)
     spoil(place, broken)
-    place.server(write_policy={"per_minute": 9_999}).approvals.recover()
+    unfinished.resume(place.server(write_policy={"per_minute": 9_999}).approvals)
     for each in (others, changed):
         ended = place.approvals.get(each.id)
         assert ended.state == "stopped" and "the policy for writes has changed" in ended.text
@@ -464,7 +494,7 @@ def test_under_another_policy_a_plan_ends_with_the_truth_about_each_step(place: 
         assert [step.state for step in ended.steps] == ["done", "waiting", "waiting"]
         assert place.sent(each) == FIRST_SENT[:1]
     mend(place, broken)
-    place.approvals.recover()
+    unfinished.resume(place.approvals)
     assert place.approvals.get(broken.id).state == "applied"
     assert place.sent(broken) == FIRST_SENT
 
@@ -482,9 +512,9 @@ def mend(place: Place, made: Made) -> None:
 
 def test_a_plan_for_a_cluster_of_another_server_is_left_to_that_one(place: Place) -> None:
     made = abandoned(place)
-    place.server(contexts=["one", "two"]).approvals.recover()
+    unfinished.resume(place.server(contexts=["one", "two"]).approvals)
     assert place.approvals.get(made.id).state == "applying"
-    place.approvals.recover()
+    unfinished.resume(place.approvals)
     assert place.approvals.get(made.id).state == "applied"
     assert place.sent(made) == FIRST_SENT
 
@@ -496,7 +526,7 @@ def test_a_plan_that_expires_while_nobody_applies_it_ends_with_the_truth(
     with monkeypatch.context() as patched:
         later = time.time() + 100_000
         patched.setattr(time, "time", lambda: later)
-        place.approvals.recover()
+        unfinished.resume(place.approvals)
     ended = place.approvals.get(made.id)
     assert ended.state == "stopped" and "expired" in ended.text and "1 of 3 changes were made" in ended.text
     assert place.sent(made) == FIRST_SENT[:1]

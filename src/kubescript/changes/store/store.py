@@ -158,13 +158,16 @@ class Store:
         query = query.order_by(_PLANS.c.created, _PLANS.c.id)
         return self._records(query.limit(_MOST_UNREPORTED))
 
-    def list_unfinished(self) -> list[str]:
-        """Returns the ids of plans whose application was interrupted, or not begun, by their server's death. Raises
-        PlanError."""
+    def list_unfinished(self) -> dict[str, str]:
+        """Returns the ids of plans whose application was interrupted, or not begun, by their server's death, oldest
+        first, each with its author: the person, or the name where callers are not authenticated. Raises PlanError."""
         now = self._clock()
         has_lease_ended = and_(_PLANS.c.lease_until > 0, _PLANS.c.lease_until <= now)
         is_not_begun = and_(conditions.is_open("approved", now), has_lease_ended)
-        return self._ids(or_(conditions.is_abandoned(now), is_not_begun))
+        author = func.coalesce(func.nullif(_PLANS.c.person, ""), _PLANS.c.author)
+        query = select(_PLANS.c.id, author).where(or_(conditions.is_abandoned(now), is_not_begun))
+        with self._database.reading() as connection:
+            return dict(connection.execute(query.order_by(_PLANS.c.created)).tuples().all())
 
     def list_ready(self, person: str) -> list[str]:
         """Returns the ids of a person's plans that are approved, and of those whose application was interrupted by

@@ -342,12 +342,12 @@ def test_a_plan_is_applied_once(plans: store.Store) -> None:
 def test_what_a_dead_server_has_begun_another_takes_over(plans: store.Store, clock: Clock) -> None:
     new = claimed(plans, "one")
     plans.mark(new.id, "one", 0, SENDING)
-    assert plans.list_unfinished() == []
+    assert plans.list_unfinished() == {}
     clock.now += LEASE_S
-    assert plans.list_unfinished() == [new.id]
+    assert list(plans.list_unfinished()) == [new.id]
     taken = plans.claim(new.id, "two", LEASE_S)
     assert (taken.state, taken.steps) == ("applying", (SENDING, record.Application()))
-    assert plans.list_unfinished() == []
+    assert plans.list_unfinished() == {}
     # The first one was not dead but slow: it has lost the plan.
     assert refused(plans.mark, new.id, "one", 0, DONE) == "plan.decided"
     assert refused(plans.finish, new.id, "one", "applied", "") == "plan.decided"
@@ -358,11 +358,11 @@ def test_every_mark_renews_the_lease(plans: store.Store, clock: Clock) -> None:
     new = claimed(plans, "one")
     for _ in range(3):
         clock.now += LEASE_S - 1
-        assert plans.list_unfinished() == []
+        assert plans.list_unfinished() == {}
         assert refused(plans.claim, new.id, "two", LEASE_S) == "plan.decided"
         plans.mark(new.id, "one", 1, SENDING)
     clock.now += LEASE_S
-    assert plans.list_unfinished() == [new.id]
+    assert list(plans.list_unfinished()) == [new.id]
 
 
 def test_the_owner_of_a_lease_that_is_over_goes_on_until_another_takes_the_plan(
@@ -371,7 +371,7 @@ def test_the_owner_of_a_lease_that_is_over_goes_on_until_another_takes_the_plan(
     new = claimed(plans, "one")
     clock.now += 2 * LEASE_S
     plans.mark(new.id, "one", 0, DONE)
-    assert plans.list_unfinished() == []
+    assert plans.list_unfinished() == {}
     assert plans.get(new.id).steps == (DONE, record.Application())
 
 
@@ -446,17 +446,17 @@ def test_an_approved_plan_that_nobody_begins_to_apply_is_found_after_the_lease(
     alice = plan.Identity("alice", "tokens", "alice", (), (), (), "caller")
     new = added(plans, author=plan.Author("user alice", identity=alice))
     plans.decide(new.id, answer(new, BOB), None, LEASE_S)
-    assert plans.list_unfinished() == [] and plans.list_ready(alice.caller.person) == [new.id]
+    assert plans.list_unfinished() == {} and plans.list_ready(alice.caller.person) == [new.id]
     assert plans.list_ready(msgspec.structs.replace(alice, issuer="another").caller.person) == []
     clock.now += LEASE_S
-    assert plans.list_unfinished() == [new.id]
+    assert list(plans.list_unfinished()) == [new.id]
     plans.claim(new.id, "one", LEASE_S)
-    assert plans.list_unfinished() == [] and plans.list_ready(alice.caller.person) == []
+    assert plans.list_unfinished() == {} and plans.list_ready(alice.caller.person) == []
     clock.now = OVER
     plans.finish(new.id, "one", "applied", "")
     late = approved(plans, expires=OVER + 1)
     clock.now += 2
-    assert plans.list_unfinished() == [] and plans.get(late.id).state == "expired"
+    assert plans.list_unfinished() == {} and plans.get(late.id).state == "expired"
 
 
 def test_a_plan_that_nobody_approved_is_not_applied_whatever_its_state_says(plans: store.Store, url: str) -> None:

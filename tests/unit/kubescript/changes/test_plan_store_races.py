@@ -235,7 +235,7 @@ def carry_on(plans: store.Store, new: plan.Plan, returned: list[str]) -> list[re
         return begun
     assert "finish" not in returned
     is_applying = plans.get(new.id).state == "applying"
-    assert plans.list_unfinished() == ([new.id] if is_applying else [])
+    assert list(plans.list_unfinished()) == ([new.id] if is_applying else [])
     if is_applying:
         begun.append(plans.get(new.id).steps[0].state)
     else:

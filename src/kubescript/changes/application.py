@@ -77,7 +77,7 @@ class Applier:
             _check_policy(target, found.plan)
         reached = self._claim(plan_id)
         again = reassessment.Reassessment(found.plan, target.assessor, own)
-        begun = work.Work(reached, own, again)
+        begun = work.Work(reached, own, again, self._reach(target, found.plan, own))
         try:
             # The record that follows here leads to the decisions, which may be on the record of another replica.
             reached.begin(on_start)
@@ -87,7 +87,7 @@ class Applier:
         try:
             _check_policy(target, found.plan)
             _check_time(found.plan)
-            begun.run(target.writer, report)
+            begun.run(report)
         except errors.KubescriptError as error:
             if error.code in work.LOST or self._is_closing():
                 raise _lose(error, reached) from None
@@ -111,6 +111,21 @@ class Applier:
         target = self._target(approved)
         _check_policy(target, approved)
         return target
+
+    def _reach(self, target: Target, approved: plan.Plan, operation: operation.Operation) -> work.Reach:
+        """Returns what finds the plan's cluster anew while the plan is applied."""
+        known = target
+
+        def reach() -> writer.Writer:
+            nonlocal known
+            now = self.check(approved)
+            # The name has another kubeconfig by now, or its connections were closed.
+            if now.writer is not known.writer:
+                _check_cluster(now, approved, operation)
+                known = now
+            return known.writer
+
+        return reach
 
     def _target(self, approved: plan.Plan) -> Target:
         """Returns the plan's cluster. Raises PlanError when this server does not serve it, or not for this author."""

@@ -34,12 +34,16 @@ from kubescript.cluster import timers
 from kubescript.request import request
 from kubescript.wire import inspection
 
-__all__ = ["LEASE_S", "LOST", "Report", "Work"]
+__all__ = ["LEASE_S", "LOST", "Reach", "Report", "Work"]
 
 log = logging.getLogger(__name__)
 
 Report = Callable[[int, int, str], None]
 """A function that is called with the number of finished steps, their total, and the current action."""
+
+Reach = Callable[[], writer.Writer]
+"""A function that returns the plan's cluster as it is now. It raises PlanError when that takes no plans of the author
+by now, or is another one, and ClusterError."""
 
 LEASE_S: Final = 60.0
 """How many seconds after its last mark a server loses its plan."""
@@ -66,7 +70,10 @@ class Work:
         progress: progress.Progress,
         operation: operation.Operation,
         again: reassessment.Reassessment,
+        reach: Reach,
     ) -> None:
+        # Attack: the cluster leaves the author's reach, or a fleet, while the plan is applied.
+        self._reach = reach
         self._progress = progress
         self._again = again
         self._plan = progress.taken.plan
@@ -86,11 +93,11 @@ class Work:
             is_open = found.state == "waiting"
             self._progress.mark(index, msgspec.structs.replace(last, state="sending") if is_open else found)
 
-    def run(self, cluster: writer.Writer, report: Report) -> None:
+    def run(self, report: Report) -> None:
         """Applies the remaining steps. Raises KubescriptError at the first step that fails."""
         count = len(self._plan.steps)
         if not self._progress.has_begun:
-            self._check(cluster, report)
+            self._check(report)
         for index, step in enumerate(self._plan.steps):
             last = self._progress[index]
             # Either the dead server was about to stop, or the outcome is unknown.
@@ -98,15 +105,15 @@ class Work:
                 raise errors.PlanError(f"{step.what}: {last.text}")
             _tell(report, index, count, step.what)
             if last.state != "done":
-                self._apply_or_find(cluster, index, step)
+                self._apply_or_find(index, step)
         _tell(report, count, count, "applied")
 
-    def _check(self, cluster: writer.Writer, report: Report) -> None:
+    def _check(self, report: Report) -> None:
         """Raises KubescriptError unless each step still does what was shown. At this point, nothing has been sent."""
         count = len(self._plan.steps)
-        dry_runs = trials.Trials(cluster, self._plan.steps, self._operation)
         for index, step in enumerate(self._plan.steps):
             _tell(report, 0, count, f"looking at {step.target} again")
+            dry_runs = trials.Trials(self._reach(), self._plan.steps, self._operation)
             call = self._call(step)
             self._note(index, step, dry_runs.try_before(index, call))
             # The lease may be shorter than the checks of many steps.
@@ -114,16 +121,16 @@ class Work:
         _tell(report, 0, count, "looking again at what it affects")
         self._again.look()
 
-    def _apply_or_find(self, cluster: writer.Writer, index: int, step: plan.Step) -> None:
+    def _apply_or_find(self, index: int, step: plan.Step) -> None:
         """Applies one step, unless another server's request for it comes first. Raises KubescriptError."""
         try:
-            self._apply(cluster, index, step)
+            self._apply(index, step)
         except errors.PlanError as error:
             earlier = self._progress.taken.steps[index]
             if earlier.state not in progress.DOUBTFUL or error.code in LOST:
                 raise
             # The other server's request may have arrived after it was looked for.
-            found = self._find(cluster, step, earlier)
+            found = self._find(self._reach(), step, earlier)
             if found.state != "done":
                 raise
             self._progress.mark(index, found)
@@ -134,23 +141,24 @@ class Work:
         search = traces.Search(cluster, step, call, last, self._manager, self._operation)
         return search.find()
 
-    def _apply(self, cluster: writer.Writer, index: int, step: plan.Step) -> None:
+    def _apply(self, index: int, step: plan.Step) -> None:
         """Applies one step. Raises KubescriptError."""
         if step.replaces:
-            self._wait(cluster, index, step)
+            self._wait(index, step)
         self._again.begin(index)
         for _ in range(_TRIES):
             call = self._call(step)
-            tried = self._try_in_place(cluster, index, step, call)
+            tried = self._try_in_place(self._reach(), index, step, call)
             # Attack: a dependent appears while a webhook holds up the dry run, or between two steps.
             self._again.look_before_sending()
-            if self._send_step(cluster, index, step, call, tried):
+            if self._send_step(self._reach(), index, step, call, tried):
                 return
         raise errors.PlanError(f"{step.what}: the object changes faster than it can be written", code="plan.changed")
 
-    def _wait(self, cluster: writer.Writer, index: int, step: plan.Step) -> None:
+    def _wait(self, index: int, step: plan.Step) -> None:
         """Waits until the object that a step replaces is gone. Raises KubescriptError if that takes too long."""
         for _ in replacement.looks():
+            cluster = self._reach()
             call = requests.add_name(self._call(step), step.name)
             # An API server that does not answer for a moment must not leave the plan without either object.
             with contextlib.suppress(errors.ClusterError):

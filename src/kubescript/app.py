@@ -372,9 +372,7 @@ def _make_tenant(
 ) -> tenant.Tenant:
     pinned = _pin_context(settings, operator)
     author = authors.identify(caller, operator.settings) if caller is not None else None
-    # Attack: a caller who may use one of several clusters has its administrator read a token for all of them.
-    is_only = not operator.settings.is_several
-    return tenant.Tenant(pinned, shared, caller, route, author, is_only=is_only)
+    return tenant.Tenant(pinned, shared, caller, route, author)
 
 
 def _pin_context(settings: config.Settings, operator: tenant.Tenant) -> config.Settings:

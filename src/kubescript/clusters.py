@@ -45,8 +45,13 @@ def open_all(
         # with other scopes, which has other clusters.
         counted = rates.of(name, own.write_policy.per_minute)
         content = found.kubeconfig if found is not None else None
-        several = settings.is_several
-        access = _access(own, name, masking, caller, several=several, content=content, counted=counted)
+        # With several clusters, one that is down must not use up the time of a script that calls all of them.
+        patience_s = own.limits.patience_ms / 1000 if settings.is_several else None
+        # Attack: nothing says which cluster was changed by a caller who may use one of several.
+        where = name if settings.names_clusters else ""
+        access = _access(
+            own, name, masking, caller, where=where, patience_s=patience_s, content=content, counted=counted
+        )
         if found is None:
             return access
         return replace(access, settings=own, release=lambda: _release(access.cluster))
@@ -80,17 +85,16 @@ def _access(
     masking: redaction.Engine,
     caller: acting.Acting | None,
     *,
-    several: bool = False,
+    where: str = "",
+    patience_s: float | None = None,
     content: bytes | None = None,
     counted: rate.Rate | None = None,
 ) -> writer.WritableAccess:
-    """Returns the cluster of these settings, or of a kubeconfig's `content`, with its broker; `counted` counts the
-    writes. Raises ConfigError."""
+    """Returns the cluster of these settings, or of a kubeconfig's `content`, with its broker; `where` is its name in
+    plans and records, and `counted` counts the writes. Raises ConfigError."""
     if caller is not None:
         caller = caller.at(name, settings.audience or "")
     rules = permissions.read(settings)  # first: a rule that can never match is found without a cluster
-    # With several clusters, one that is down must not use up the time of a script that calls all of them.
-    patience_s = settings.limits.patience_ms / 1000 if several else None
     is_checked = settings.needs_cluster and not settings.kubeconfig_later and content is None
     try:
         cluster = _cluster(settings, checked=is_checked, patience_s=patience_s, caller=caller, content=content)
@@ -98,7 +102,6 @@ def _access(
         prefix = f"context {name}: " if name else ""
         raise errors.ConfigError(f"{prefix}{error.message}", remedy=error.remedy) from None
     resolve = kind_resolver.KindResolver(cluster)
-    where = name if several else ""
     write_rules = write_settings.read(settings.write_policy, settings.mode, settings.approval)
     own_writer = writer.Writer(
         cluster,

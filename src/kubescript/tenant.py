@@ -85,12 +85,9 @@ class Tenant:
         caller: user.User | None = None,
         route: str = "",
         author: plan.Identity | None = None,
-        *,
-        is_only: bool = False,
     ) -> None:
         """`settings` are this caller's; `caller` is None where callers are not authenticated, and `author` is the
-        caller as plans name it. `route` is the endpoint. `is_only` says whether the server has only one cluster; a
-        caller may have one of several."""
+        caller as plans name it. `route` is the endpoint."""
         self.settings = settings
         self._shared = shared
         self._caller = caller
@@ -105,7 +102,7 @@ class Tenant:
         known = directory.Directory(settings, shared.fleet)
         # Whatever is listed must be usable when the server starts; a caller's many clusters are opened by demand.
         is_checked = caller is None or not settings.is_several
-        act = act_for(settings, caller, shared.exchange, is_only=is_only)
+        act = act_for(settings, caller, shared.exchange)
         self._accesses = cluster_parts.open_all(settings, engine, known, shared.rates, act, checked=is_checked)
         self.contexts = contexts.Contexts(self._accesses, known)
         self.planning = self._planning(self._accesses)
@@ -245,7 +242,7 @@ class Tenant:
         from kubescript.runbooks import preapproval
 
         # The name of a cluster whose plans do not name it.
-        context = "" if self.settings.is_several else next(iter(self.settings.context_names), "")
+        context = "" if self.settings.names_clusters else next(iter(self.settings.context_names), "")
         if self._caller is not None:
             return preapproval.PreApproval(approved, self._caller, context)
         # Over stdio the client has started the server; elsewhere an unknown caller has no name.
@@ -287,15 +284,15 @@ def act_for(
     settings: config.Settings,
     caller: user.User | None,
     open_exchange: Callable[[], exchanged_tokens.Exchange | None] = lambda: None,
-    *,
-    is_only: bool = False,
 ) -> acting.Acting | None:
     """Returns the identity under which requests are sent; None: the server's own. `open_exchange` returns what
-    exchanges tokens, and `is_only` says whether the server has only one cluster. Raises ConfigError."""
+    exchanges tokens. Raises ConfigError."""
     if caller is None or settings.acts_as == "server":
         return None
     if settings.acts_as == "caller":
         exchange = open_exchange()
+        # Attack: a caller who may use one of several clusters has its administrator read a token for all of them.
+        is_only = not settings.names_clusters
         return acting.Bearer(is_only, exchanged_tokens.Exchanges(exchange).get if exchange is not None else None)
     names = settings.impersonation
     user = names.user_prefix + caller.name

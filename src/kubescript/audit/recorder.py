@@ -278,12 +278,12 @@ class Entry:
         if subject.script:
             self.agent += f"; script={subject.script[:16]}"
 
-    def before(self, call: request.Request) -> None:
+    def before(self, call: request.Request, context: str) -> None:
         """Records a call that may change something, before it is sent, and waits for the disk. Raises AuditError."""
         # A GET changes nothing, so it is recorded when it has ended.
         if call.method == "GET":
             return
-        fields = script_records.describe_sending(self._subject, call, self._recorder.text_filter)
+        fields = script_records.describe_sending(self._subject, call, context, self._recorder.text_filter)
         self._recorder.write(fields, final=True, identity=self._identity)
 
     def record(self, done: records.Record) -> None:

@@ -98,11 +98,13 @@ class TextFilter:
         return sanitizing.printable(masked[:_MAX_TEXT])
 
 
-def describe_sending(subject: Subject, parsed: request.Request, text_filter: TextFilter) -> dict[str, Any]:
+def describe_sending(
+    subject: Subject, parsed: request.Request, context: str, text_filter: TextFilter
+) -> dict[str, Any]:
     """Returns the record of a call that is about to be sent, which remains if the server dies before the answer."""
     fields = subject.fields("sent")
     check = patience(parsed)
-    return fields | _target_fields(parsed, text_filter, check)
+    return fields | _target_fields(parsed, text_filter, check) | {"context": text_filter(context, check)}
 
 
 def describe_call(subject: Subject, done: records.Record, text_filter: TextFilter) -> dict[str, Any]:

@@ -34,9 +34,8 @@ def narrow(settings: config.Settings, caller: user.User) -> config.Settings:
         kept = [name for name in settings.toolsets if name in rule.toolsets]
         updates["toolsets"] = tuple(kept)
     updates |= _contexts(settings, rule, caller)
-    chosen = settings.model_copy(update=updates).limit_namespaces(rule.namespaces)
-    if settings.fleet.is_on:
-        chosen = chosen.with_reach(config.Reach(rule.contexts, rule.context_selector, frozenset(settings.contexts)))
+    reach = config.Reach(rule.contexts, rule.context_selector, frozenset(settings.contexts))
+    chosen = settings.model_copy(update=updates).limit_namespaces(rule.namespaces).with_reach(reach)
     if rule.writes is None:
         return chosen
     return _lower(chosen, rule.writes)

@@ -234,7 +234,7 @@ class Broker:
         operation = call.operation
         operation.summary.take()
         # A call that cannot be put on record is not sent.
-        operation.journal.before(call.request)
+        operation.journal.before(call.request, call.cluster)
         call.response = self._cluster.perform(call.sent, call.seconds_left, operation.cancellation)
 
     @staticmethod

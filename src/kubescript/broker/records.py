@@ -43,8 +43,9 @@ class Journal(Protocol):
     agent: str
     """The script's name in the user agent of its requests."""
 
-    def before(self, call: request.Request) -> None:
-        """Called before `call` is sent. Raises AuditError when the call cannot be recorded and must not be sent."""
+    def before(self, call: request.Request, context: str) -> None:
+        """Called before `call` is sent; `context` is as in `Record`. Raises AuditError when the call cannot be
+        recorded and must not be sent."""
 
     def record(self, record: Record) -> None:
         """Records a call that has ended. Raises AuditError when the record cannot be kept."""
@@ -53,7 +54,7 @@ class Journal(Protocol):
 class _Nowhere:
     agent = ""
 
-    def before(self, call: request.Request) -> None:
+    def before(self, call: request.Request, context: str) -> None:
         pass
 
     def record(self, record: Record) -> None:

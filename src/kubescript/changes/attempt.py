@@ -217,7 +217,7 @@ class DryRuns:
 def send(cluster: base.Cluster, call: call.Call, request: request.Request) -> types.Response:
     """Sends a call's write when it is recorded that this is done. Raises AuditError or ClusterError."""
     call.request = request
-    call.operation.journal.before(request)
+    call.operation.journal.before(request, call.cluster)
     return cluster.perform(request, call.seconds_left, call.operation.cancellation)
 
 

@@ -205,7 +205,7 @@ class Planning:
     def _find(self, context: str) -> tuple[config.Settings, writer.WritableAccess] | None:
         """Returns settings and access of a cluster by its name in plans, which do not name the only one; None if it
         takes no plans, or is gone."""
-        if bool(context) != self._settings.is_several:
+        if bool(context) != self._settings.names_clusters:
             return None
         name = context or next(iter(self._accesses))
         access = self._accesses.get(name)

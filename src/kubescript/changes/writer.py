@@ -148,7 +148,7 @@ class Writer:
         """Sends a plan's request, with its precondition, as it was just tried. Raises AuditError if it was not sent,
         and ClusterError if it may or may not have been carried out."""
         begun = self._begin(request, operation)
-        operation.journal.before(request)
+        operation.journal.before(request, begun.cluster)
         try:
             response = self._cluster.perform(request, begun.seconds_left, operation.cancellation)
         except errors.ClusterError as error:

@@ -126,9 +126,9 @@ class Watched:
         self._status = status
         self._calls = 0
 
-    def before(self, call: request.Request) -> None:
+    def before(self, call: request.Request, context: str) -> None:
         """Passes the call on."""
-        self._journal.before(call)
+        self._journal.before(call, context)
 
     def record(self, record: records.Record) -> None:
         """Passes the record on, and shows it."""

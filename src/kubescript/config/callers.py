@@ -133,7 +133,7 @@ class Reach:
     """None: all."""
     selector: str | None
     listed: frozenset[str]
-    """The server's own `contexts`, which win over found clusters of the same names."""
+    """All of the server's own `contexts`, which win over found clusters of the same names."""
 
 
 class Approvers(Callers):

@@ -210,7 +210,7 @@ class Settings(pydantic_settings.BaseSettings):
 
     @property
     def reach(self) -> callers.Reach:
-        """Which found clusters scripts may name: all, unless these settings are one caller's."""
+        """Which clusters scripts may name: all, unless these settings are one caller's."""
         return self._reach or callers.Reach(None, None, frozenset(self.contexts))
 
     def with_reach(self, reach: callers.Reach) -> Settings:
@@ -247,8 +247,14 @@ class Settings(pydantic_settings.BaseSettings):
 
     @property
     def is_several(self) -> bool:
-        """Whether there may be more than one cluster; each then has its name in plans and records."""
+        """Whether there may be more than one cluster."""
         return len(self.contexts) > 1 or self.fleet.is_on
+
+    @property
+    def names_clusters(self) -> bool:
+        """Whether plans and records name their cluster: the server may have more than one, even if the caller of these
+        settings may use only one."""
+        return len(self.reach.listed) > 1 or self.fleet.is_on
 
     @property
     def clusters(self) -> tuple[Settings, ...]:

@@ -4,8 +4,10 @@ applied of it, by a plan of its own; on a real API server."""
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Final
 
+import httpx2
 import msgspec
 import pytest
 from kubernetes import client
@@ -13,7 +15,7 @@ from kubernetes import client
 from kubescript.redaction import hostile_changes
 from kubescript.wire import inspection
 from kubescript_sandbox.wire import protocol
-from tests.kit import people, plan_mode
+from tests.kit import clients, patience, people, plan_mode, trails
 from tests.kit.controlplane import official_client
 from tests.kit.controlplane.server import ControlPlane
 from tests.kit.controlplane.writer import Object, Writer
@@ -231,3 +233,53 @@ def test_of_a_plan_that_stopped_what_was_done_is_taken_back(operator: Operator) 
         assert operator.data("one") is None
     finally:
         operator.writer.delete(quota)
+
+
+TOKEN: Final = "token-of-bob-0123456789"
+LIMITED: Final = """
+[auth]
+tokens_file = "{folder}/tokens.csv"
+[audit]
+file = "{folder}/audit.jsonl"
+[plans]
+follow_s = 0
+[contexts.prod]
+context = "test"
+[contexts.lab]
+context = "test"
+[[access]]
+users = ["bob"]
+contexts = ["lab"]
+"""
+
+
+def counted(port: int) -> list[str]:
+    """What the metrics say of the calls of API servers, which is a moment behind."""
+    seen = httpx2.get(f"http://127.0.0.1:{port}/metrics", headers={"Authorization": f"Bearer {TOKEN}"}).text
+    return [line for line in seen.splitlines() if line.startswith("kubescript_api_calls_total{")]
+
+
+def test_what_a_caller_of_one_of_several_clusters_does_names_it(
+    scratch: ControlPlane, namespace: str, tmp_path: Path
+) -> None:
+    """In plans, so that they are taken back there, in metrics, and in all records, also of what is about to be sent."""
+    tokens = tmp_path / "tokens.csv"
+    tokens.write_text(f"{TOKEN},bob,uid-bob\n")
+    tokens.chmod(0o600)
+    flags = people.flags(tmp_path, scratch.kubeconfig, LIMITED.format(folder=tmp_path))
+    environment = people.environment(tmp_path)
+    with (
+        clients.running(("--toolsets", "code", *flags), **environment) as (port, _),
+        people.joined(port, token=TOKEN) as bob,
+    ):
+        plan = bob.plan(f"k8s.coreV1().create_namespaced_config_map({namespace!r}, {MADE % 'of-bob'})")
+        patience.until(lambda: bool(counted(port)))
+        assert all('context="lab"' in line for line in counted(port))
+    for command in ("approve", plan), ("plans", "undo", plan):
+        code, screen = people.typed([*command, *flags], environment)
+        assert code == 0 and "1 of 1 changes" in screen, screen
+    core: Any = client.CoreV1Api(official_client.connect(scratch.kubeconfig))
+    assert "of-bob" not in {each.metadata.name for each in core.list_namespaced_config_map(namespace).items}
+    named = [each for each in trails.records(tmp_path / "audit.jsonl") if each["type"] in {"call", "sent", "plan"}]
+    assert {each["type"] for each in named} == {"call", "sent", "plan"}
+    assert {each["context"] for each in named} == {"lab"}

@@ -12,6 +12,7 @@ import pytest
 from mcp.client import Client
 from mcp.client.streamable_http import streamable_http_client
 
+from kubescript import app
 from kubescript.transports import monitoring
 from security_tests import sockets
 from tests.kit import clients, http_server, patience, trails
@@ -97,3 +98,22 @@ def test_strangers_at_the_port_for_metrics_hold_few_connections_and_no_caller_ou
         patience.until(lambda: sockets.ended(held) >= len(held) - monitoring.MOST)
         patience.until(lambda: scraped(port))
     assert answered(callers) == "1"
+
+
+@pytest.mark.promise("R-08")
+def test_callers_are_answered_while_metrics_are_written(
+    ports: tuple[int, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The text of thousands of series takes a while, for which no caller waits."""
+    callers, port = ports
+    write = app.Application.scrape
+    answers: list[int] = []
+
+    def scrape(opened: app.Application, *counts: int) -> bytes:
+        answers.append(httpx2.get(f"http://127.0.0.1:{callers}/health", timeout=patience.scaled(5)).status_code)
+        return write(opened, *counts)
+
+    monkeypatch.setattr(app.Application, "scrape", scrape)
+    while not answers:  # the last text counts for a second
+        assert scraped(port)
+    assert answers == [200] and answered(callers) == "1"

@@ -52,18 +52,11 @@ class Instruments:
             self._count_call(record)
 
     def _count_call(self, record: records.Record) -> None:
-        group, resource = labels.resource(record)
-        verb = labels.verb(record)
-        attributes = {
-            "verb": verb,
-            "group": group,
-            "resource": resource,
-            "status": labels.status(record),
-        }
-        if record.context:
-            attributes["context"] = labels.context(record.context)
+        attributes = labels.call(record)._asdict()
+        if not record.context:
+            del attributes["context"]
         self._calls.add(1, attributes)
-        self._call_duration.record(record.ms / 1000, {"verb": verb})
+        self._call_duration.record(record.ms / 1000, {"verb": labels.verb(record)})
 
 
 def _observe_load(meter: metrics.Meter, load: Callable[[], evaluation.Load]) -> None:

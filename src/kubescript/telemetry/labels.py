@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, NamedTuple
 
 from kubescript.broker import records
 from kubescript.kube import kinds
 
-__all__ = ["CODES", "CUSTOM", "OTHER", "REFUSALS", "code", "context", "kind", "resource", "status", "verb"]
+__all__ = ["CODES", "CUSTOM", "OTHER", "REFUSALS", "Call", "call", "code", "kind", "resource", "status", "verb"]
 
 # Attack: a script invents endless names, and a time series for each fills a monitoring system's memory.
 OTHER: Final = "other"
@@ -42,8 +42,23 @@ _MAX_KINDS: Final = 200
 _MAX_CONTEXTS: Final = 200
 """How many clusters have a label of their own: those that are called first. Found ones may be thousands."""
 
+# Attack: a script calls each kind of each of 200 clusters in each way, which makes 175,000 time series.
+_MAX_CALLS: Final = 5_000
+"""How many sets of labels of calls have verb and resource: those that come first."""
+
 _kinds: Final[set[str]] = set()
 _contexts: Final[set[str]] = set()
+_calls: Final[set[Call]] = set()
+
+
+class Call(NamedTuple):
+    """The labels of one call."""
+
+    context: str
+    verb: str
+    group: str
+    resource: str
+    status: str
 
 
 def code(name: str) -> str:
@@ -90,7 +105,17 @@ def status(record: records.Record) -> str:
     return f"{record.status // 100}xx"
 
 
-def context(name: str) -> str:
+def call(record: records.Record) -> Call:
+    """Returns the labels of a call; verb and resource are `other` when there are too many sets."""
+    group, name = resource(record)
+    found = Call(_context(record.context), verb(record), group, name, status(record))
+    if found not in _calls and len(_calls) < _MAX_CALLS:
+        _calls.add(found)
+    # The alerts go by context and status, so a script cannot hide a cluster's failures from them.
+    return found if found in _calls else found._replace(verb=OTHER, group="", resource=OTHER)
+
+
+def _context(name: str) -> str:
     """Returns the name of the cluster of a call, or `other`; empty if the server has only one."""
     if name and name not in _contexts and len(_contexts) < _MAX_CONTEXTS:
         _contexts.add(name)

@@ -50,8 +50,8 @@ class Metrics:
 
     def _calls(self) -> None:
         own = self.registry
-        call = ["context", "verb", "group", "resource", "status"]
-        self._answered = client.Counter("kubescript_api_calls", "Kubernetes API calls.", call, registry=own)
+        names = labels.Call._fields
+        self._answered = client.Counter("kubescript_api_calls", "Kubernetes API calls.", names, registry=own)
         self._call_seconds = client.Histogram(
             "kubescript_api_call_duration_seconds", "Time of API calls.", ["verb"], buckets=_SECONDS, registry=own
         )
@@ -120,12 +120,8 @@ class Metrics:
             self._count_call(record)
 
     def _count_call(self, record: records.Record) -> None:
-        verb = labels.verb(record)
-        group, resource = labels.resource(record)
-        status = labels.status(record)
-        calls = self._answered.labels(labels.context(record.context), verb, group, resource, status)
-        calls.inc()
-        self._call_seconds.labels(verb).observe(record.ms / 1000)
+        self._answered.labels(*labels.call(record)).inc()
+        self._call_seconds.labels(labels.verb(record)).observe(record.ms / 1000)
 
     def text(self, callers: int, sessions: int, replicas: int) -> bytes:
         """Returns the metrics in Prometheus' text format, with the numbers of callers, sessions and replicas there are

@@ -49,6 +49,8 @@ class Status:
         self._metrics: tuple[float, bytes] | None = None
         self._asking = anyio.Lock()
         self._thread = anyio.CapacityLimiter(1)
+        self._scraping = anyio.Lock()
+        self._scraper = anyio.CapacityLimiter(1)
 
     async def health(self, request: Request) -> Response:
         """Reports that the process answers; gives authenticated callers details."""
@@ -115,9 +117,12 @@ class Status:
 
     async def metrics(self, _request: Request) -> Response:
         """Returns metrics at most a second old, however many requests there are."""
-        if self._metrics is None or time.monotonic() > self._metrics[0]:
-            until = time.monotonic() + _METRICS_S
-            self._metrics = until, self._server.scrape(*self._seats.count())
+        async with self._scraping:  # one text answers many requests
+            if self._metrics is None or time.monotonic() > self._metrics[0]:
+                # A text of many series takes a tenth of a second, for which no caller should wait.
+                counts = self._seats.count()
+                text = await anyio.to_thread.run_sync(self._server.scrape, *counts, limiter=self._scraper)
+                self._metrics = time.monotonic() + _METRICS_S, text
         _, text = self._metrics
         return Response(text, media_type=_METRICS_TYPE)
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import anyio
+import httpx2
 import pytest
 from kubernetes import client
 
@@ -22,7 +23,9 @@ from tests.kit import (
     clients,
     commands,
     crowd,
+    dead_machine,
     extent,
+    haproxy,
     patience,
     postgres,
     replicas,
@@ -132,6 +135,17 @@ def test_a_killed_replica_costs_its_own_clients_one_answer(three: replicas.Repli
     with crowd.Crowd(three.port, list(TOKENS.values()), "{number}", len(TOKENS)) as after:
         pass
     assert not after.failures and after.answers
+
+
+def test_clients_of_a_machine_that_dies_without_a_word_hear_of_it(tmp_path: Path) -> None:
+    """The balancer tells them, and asks the others meanwhile."""
+    with dead_machine.DeadMachine() as one:
+        port = clients.free_port()
+        with haproxy.Balancer(tmp_path, port, [one.port] * 3):
+            assert httpx2.get(f"http://127.0.0.1:{port}/mcp", timeout=60).status_code == 200
+            answer = httpx2.post(f"http://127.0.0.1:{port}/mcp", json={}, timeout=60)
+            assert answer.status_code == 502 and "what it had begun may have been done" in answer.text
+            assert httpx2.get(f"http://127.0.0.1:{port}/mcp", timeout=60).status_code == 200
 
 
 def test_clients_of_the_older_transport_stay_at_one_replica(three: replicas.Replicas) -> None:

@@ -33,6 +33,8 @@ _OF_SYSTEM: Final = "system"
 _SCHEMA_LOCK: Final = 0x6B756265
 """A lock id that no other program uses."""
 _MAX_WHY: Final = 200
+_MISSING: Final = frozenset({"42P01", "42703"})
+"""PostgreSQL's codes of a table and a column that are not there."""
 _PATIENCE_S: Final = 10
 """How many seconds a statement of PostgreSQL may take, and a transaction."""
 
@@ -56,11 +58,14 @@ class Database:
         self._remedy = remedy
         self._secrets = secrets
         self._begin = begin
+        self._is_lost = False
+        """Whether tables were missing: the database was made anew, or an older one has been restored."""
         self._is_sqlite = engine.dialect.name == "sqlite"
 
     @contextlib.contextmanager
     def reading(self) -> Iterator[sqlalchemy.Connection]:
         """Yields a connection for one SELECT. Raises PlanError."""
+        self._make_again()
         with self._transaction(), self._engine.connect() as connection:
             yield connection
 
@@ -69,6 +74,7 @@ class Database:
         """Yields a connection in a transaction, which is on disk if this ends without an error. One of PostgreSQL may
         take `patience_s` seconds, if these are not the usual ones. Raises PlanError; in this case nothing was written,
         unless the connection broke during the commit."""
+        self._make_again()
         with self._transaction(patience_s), self._engine.begin() as connection:
             # In a transaction that has already read, SQLite does not wait for a lock.
             if self._is_sqlite:
@@ -86,6 +92,12 @@ class Database:
         with self.reading() as connection:
             self._update(connection)
             yield connection
+
+    def _make_again(self) -> None:
+        """Creates the tables that were missing at the last look. Raises PlanError."""
+        if self._is_lost:
+            self._is_lost = False
+            self.prepare()
 
     def _update(self, connection: sqlalchemy.Connection) -> None:
         """Brings the tables up to date. Raises PlanError if another version wrote them."""
@@ -109,6 +121,8 @@ class Database:
             self._begin(patience_s)
             yield
         except exc.SQLAlchemyError as error:
+            cause = error.orig if isinstance(error, exc.DBAPIError) else None
+            self._is_lost = self._is_lost or getattr(cause, "sqlstate", None) in _MISSING
             raise unavailable(self.where, self._why(error), self._remedy) from None
         except UnicodeError:  # a lone surrogate, typed on a terminal
             raise errors.PlanError("what is to be kept of a plan is not valid Unicode", code="plan.failed") from None

@@ -128,13 +128,16 @@ def test_a_servers_only_cluster_gets_the_tokens_of_callers_unless_it_takes_other
 def test_a_token_that_a_cluster_has_reviewed_goes_to_that_cluster(
     clusters: dict[str, Recorder], tmp_path: Path, run_folder: Path, run_process: int
 ) -> None:
-    """The tokens of all clusters' service accounts name the same audience, so that it proves nothing."""
+    """The tokens of all clusters' service accounts name the same audience, so that it proves nothing. Attack: another
+    cluster has the same address behind a proxy."""
     scratch = shared.attach("scratch", run_folder, run_process)
     made = callers.Callers(scratch.kubeconfig, tmp_path)
     home = yaml.safe_load(scratch.kubeconfig.read_text())
     far = {"server": f"http://127.0.0.1:{clusters['east'].port}"}
-    home["clusters"].append({"name": "far", "cluster": far})
-    home["contexts"].append({"name": "far", "context": {"cluster": "far", "user": ""}})
+    behind = home["clusters"][0]["cluster"] | {"proxy-url": f"http://127.0.0.1:{clusters['west'].port}"}
+    for name, cluster in {"far": far, "behind": behind}.items():
+        home["clusters"].append({"name": name, "cluster": cluster})
+        home["contexts"].append({"name": name, "context": {"cluster": name, "user": ""}})
     both = tmp_path / "both.kubeconfig"
     both.write_text(yaml.safe_dump(home))
     token = made.account_token("bob")
@@ -142,13 +145,15 @@ def test_a_token_that_a_cluster_has_reviewed_goes_to_that_cluster(
     settings = tmp_path / "settings.toml"
     settings.write_text(
         'acts_as = "caller"\n[auth]\ntoken_review = true\n[contexts.test]\n'
-        f'[contexts.far]\naudience = "{claimed}"\n[[access]]\nusers = ["*:alice"]\ncontexts = ["far"]\n[[access]]\n'
+        f'[contexts.far]\naudience = "{claimed}"\n[contexts.behind]\naudience = "{claimed}"\n'
+        '[[access]]\nusers = ["*:alice"]\ncontexts = ["far"]\n[[access]]\n'
     )
     read = f"k8s.CoreV1Api().read_namespaced_config_map('of-bob', {callers.NAMESPACES['bob']!r}).metadata.name"
-    clusters["east"].take()
+    sent(clusters)
     flags = ("--toolsets", "code", "--kubeconfig", str(both), "--config", str(settings))
     with http_server.serving(flags) as opened:
         assert ask(opened, token, f"[{read}]") == ["of-bob"]
-        for each in (token, made.account_token("alice")):
-            assert "it is known to another cluster only" in ask(opened, each)["far"]
-    assert clusters["east"].take() == []
+        for each, names in (token, {"far", "behind"}), (made.account_token("alice"), {"far"}):
+            found = ask(opened, each)
+            assert {name for name in found if "it is known to another cluster only" in found[name]} == names
+    assert not any(each.take() for each in clusters.values())

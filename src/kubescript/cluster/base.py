@@ -28,8 +28,8 @@ class Cluster(Protocol):
 
     @property
     def address(self) -> str:
-        """Address and trust of the last call: the API server's URL, a digest of its CA, and the name that its
-        certificate must have, if it is not the URL's."""
+        """Address and trust of the last call: the API server's URL, a digest of its CA, the name that its certificate
+        must have, if it is not the URL's, and the URL of the proxy before it."""
 
     def perform(self, call: request.Request, timeout_s: float, cancel: cancellation.Cancellation) -> types.Response:
         """Sends `call`; returns as soon as the answer's headers have arrived. Raises ClusterError if there is no

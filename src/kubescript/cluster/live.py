@@ -273,7 +273,10 @@ def _address(server: credentials.ApiServer) -> str:
     """Returns a server's address and trust, see `base.Cluster`."""
     # Attack: several clusters are behind one address, which tells them apart by the name that TLS asks for.
     name = server.configuration.tls_server_name
-    parts = {"": server.url, " ca-sha256:": server.authority, " tls-server-name:": name}
+    # Attack: two networks have one private address, and a proxy each. A token for one cluster is sent to the other.
+    proxy = server.pool.proxy
+    through = proxy._replace(auth=None).url if proxy is not None else ""
+    parts = {"": server.url, " ca-sha256:": server.authority, " tls-server-name:": name, " proxy:": through}
     return "".join(f"{key}{value}" for key, value in parts.items() if value)
 
 

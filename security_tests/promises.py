@@ -193,6 +193,7 @@ PROMISES: Final = (
     Promise("H-10", "callers", "A caller's token goes to no cluster for which it was not meant.", "issue 34: tokens per cluster"),
     Promise("H-11", "callers", "A token that was exchanged for one caller serves that caller alone, at the cluster for which it was made, and no longer than the caller's own.", "issue 34: exchange, cached"),
     Promise("H-13", "callers", "A request's header chooses a context that its caller may use, for that request alone, and tells nothing of others.", "issue 34: context by header"),
+    Promise("H-14", "callers", "No caller waits for what is opened for another one, and a saved cluster is loaded once, however many callers read it.", "review: each caller had a copy of each saved cluster"),
     Promise("X-11", "commands", "No option of openstackclient that names an account, a cloud, an address or a file is taken from a caller, in any spelling.", "issue 16"),
     Promise("X-12", "commands", "No command of openstackclient that gives a credential or uses a file of the server runs, and none that writes unless the operator allows it.", "issue 16"),
     Promise("X-13", "commands", "Where the list of reads is wrong, no writing request leaves, and none goes to a host that is not in the cloud's catalog.", "issue 16"),

@@ -372,7 +372,7 @@ def _make_tenant(
 ) -> tenant.Tenant:
     pinned = _pin_context(settings, operator)
     author = authors.identify(caller, operator.settings) if caller is not None else None
-    return tenant.Tenant(pinned, shared, caller, route, author)
+    return tenant.Tenant(pinned, shared, caller, route, author, operator.shelf)
 
 
 def _pin_context(settings: config.Settings, operator: tenant.Tenant) -> config.Settings:

@@ -16,6 +16,7 @@ from kubescript.cluster import base as cluster_base
 from kubescript.fleet import directory
 from kubescript.policy import kind_resolver, permissions
 from kubescript.policy import rule_checks as policy_rules
+from kubescript.snapshot import library
 
 __all__ = ["check_rules", "of_urls", "one", "open_all"]
 
@@ -28,15 +29,16 @@ def open_all(
     masking: redaction.Engine,
     known: directory.Directory,
     rates: rate.Rates,
+    shelf: library.Library,
     caller: acting.Acting | None = None,
     *,
     checked: bool = True,
 ) -> accesses.Opened[writer.WritableAccess]:
     """Returns the clusters that a caller may name, each with its broker, opened when it is first asked for.
-    `rates` count the writes. Requests are sent on behalf of `caller`; None: as the server itself.
+    `rates` count the writes, and `shelf` lends saved clusters. Requests are sent on behalf of `caller`; None: as the
+    server itself.
 
-    If `checked`, those of the settings are opened now; raises ConfigError for what cannot be used. Otherwise only saved
-    ones are."""
+    If `checked`, those of the settings are opened now; raises ConfigError for what cannot be used."""
 
     def open_access(entry: directory.Entry) -> writer.WritableAccess:
         name, found = entry.name, entry.member
@@ -50,7 +52,7 @@ def open_all(
         # Attack: nothing says which cluster was changed by a caller who may use one of several.
         where = name if settings.names_clusters else ""
         access = _access(
-            own, name, masking, caller, where=where, patience_s=patience_s, content=content, counted=counted
+            own, name, masking, caller, shelf, where=where, patience_s=patience_s, content=content, counted=counted
         )
         if found is None:
             return access
@@ -63,10 +65,8 @@ def open_all(
     listed = settings.context_names if known.is_open else known.list_names()
     with contextlib.ExitStack() as closing:
         closing.callback(opened.close)
-        for name in listed:
-            # A saved cluster may have to be unpacked, for which no call should wait.
-            if checked or settings.contexts[name].snapshot is not None:
-                opened.get(name)
+        for name in listed if checked else ():
+            opened.get(name)
         # All clusters are made, so none is closed here.
         closing.pop_all()
     return opened
@@ -84,6 +84,7 @@ def _access(
     name: str,
     masking: redaction.Engine,
     caller: acting.Acting | None,
+    shelf: library.Library | None = None,
     *,
     where: str = "",
     patience_s: float | None = None,
@@ -97,7 +98,7 @@ def _access(
     rules = permissions.read(settings)  # first: a rule that can never match is found without a cluster
     is_checked = settings.needs_cluster and not settings.kubeconfig_later and content is None
     try:
-        cluster = _cluster(settings, checked=is_checked, patience_s=patience_s, caller=caller, content=content)
+        cluster = _cluster(settings, shelf, checked=is_checked, patience_s=patience_s, caller=caller, content=content)
     except errors.ClusterError as error:
         prefix = f"context {name}: " if name else ""
         raise errors.ConfigError(f"{prefix}{error.message}", remedy=error.remedy) from None
@@ -179,6 +180,7 @@ def check_rules(settings: config.Settings, name: str, content: bytes | None = No
 
 def _cluster(
     settings: config.Settings,
+    shelf: library.Library | None = None,
     *,
     checked: bool,
     patience_s: float | None = None,
@@ -190,7 +192,7 @@ def _cluster(
     if settings.snapshot is not None:
         from kubescript.snapshot import snapshot
 
-        return snapshot.Snapshot(settings.snapshot)
+        return snapshot.Snapshot(settings.snapshot, shelf)
     from kubescript.cluster import live
 
     cluster = live.Live(content or settings.kubeconfig, settings.context, patience_s, caller)

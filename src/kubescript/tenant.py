@@ -23,6 +23,7 @@ from kubescript.cluster import acting
 from kubescript.commands import processes
 from kubescript.fleet import directory, fleet
 from kubescript.runbooks import folder
+from kubescript.snapshot import library
 from kubescript.telemetry import evaluation
 from kubescript.wire import inspection
 from kubescript_sandbox import runs
@@ -85,10 +86,13 @@ class Tenant:
         caller: user.User | None = None,
         route: str = "",
         author: plan.Identity | None = None,
+        shelf: library.Library | None = None,
     ) -> None:
         """`settings` are this caller's; `caller` is None where callers are not authenticated, and `author` is the
-        caller as plans name it. `route` is the endpoint."""
+        caller as plans name it. `route` is the endpoint. `shelf` lends saved clusters; None: nothing is on it yet."""
         self.settings = settings
+        self.shelf = shelf or library.Library()
+        """Lends the saved clusters to the callers, too."""
         self._shared = shared
         self._caller = caller
         self._author = author
@@ -103,7 +107,9 @@ class Tenant:
         # Whatever is listed must be usable when the server starts; a caller's many clusters are opened by demand.
         is_checked = caller is None or not settings.is_several
         act = act_for(settings, caller, shared.exchange)
-        self._accesses = cluster_parts.open_all(settings, engine, known, shared.rates, act, checked=is_checked)
+        self._accesses = cluster_parts.open_all(
+            settings, engine, known, shared.rates, self.shelf, act, checked=is_checked
+        )
         self.contexts = contexts.Contexts(self._accesses, known)
         self.planning = self._planning(self._accesses)
         """The planning; None where no cluster takes plans."""

@@ -23,7 +23,7 @@ import msgspec
 from kubescript import errors, types
 from kubescript.kube import kinds, selectors
 from kubescript.request import request
-from kubescript.snapshot import collection, discovery_documents, podlogs, responses, saved_cluster
+from kubescript.snapshot import collection, discovery_documents, library, podlogs, responses
 from kubescript_sandbox.host import cancellation
 
 __all__ = ["Snapshot"]
@@ -37,10 +37,14 @@ _MAX_NAME: Final = 50
 
 
 class Snapshot:
-    """One saved cluster. Raises ClusterError (cluster.config) when `path` contains nothing to serve."""
+    """One saved cluster. Nothing in it depends on who asks."""
 
-    def __init__(self, path: Path) -> None:
-        self._store = saved_cluster.load(path)
+    def __init__(self, path: Path, shelf: library.Library | None = None) -> None:
+        """`shelf` lends the saved cluster; without it, nobody else uses it. Raises ClusterError (cluster.config) when
+        `path` contains nothing to serve."""
+        self._path = path
+        self._shelf = shelf or library.Library()
+        self._store = self._shelf.lend(path)
 
     @property
     def name(self) -> str:
@@ -70,8 +74,8 @@ class Snapshot:
         return str(self._store.path)
 
     def close(self) -> None:
-        """Removes the folder that an archive was unpacked to."""
-        self._store.close()
+        """Gives the saved cluster back."""
+        self._shelf.take_back(self._path)
 
     def perform(self, call: request.Request, timeout_s: float, cancel: cancellation.Cancellation) -> types.Response:
         """Answers a call, as in `base.Cluster`. Raises ClusterError (cluster.not_captured) for anything that was not

@@ -53,7 +53,11 @@ class Seats:
         self._seats: dict[_Key, Seat] = {}
         self._shares: weakref.WeakValueDictionary[str, Share] = weakref.WeakValueDictionary()
         """The shares by person; a share exists as long as its person has a seat, or a request that waits for one."""
-        self._opening = anyio.Lock()
+        self._opening: dict[_Key, Seat] = {}
+        """The seats that are being opened."""
+        self._turns: weakref.WeakValueDictionary[_Key, anyio.Lock] = weakref.WeakValueDictionary()
+        """Held by the one request that opens a seat; each seat has its own."""
+        self._reloading = anyio.Lock()
         self._tasks: anyio.abc.TaskGroup | None = None
         self._streams: set[anyio.CancelScope] = set()
         self._peers = _open_peers(server.settings)
@@ -65,7 +69,8 @@ class Seats:
             self._tasks = tasks
             if not self._server.settings.knows_callers:
                 seat = Seat(self._server.settings.http, self._max_body, self._share(None))
-                await self._open(seat, self._server.operator)
+                await tasks.start(seat.open, self._server.operator)
+                self._seats[_key(None, "")] = seat
             tasks.start_soon(self._tidy)
             if self._peers is not None:
                 await tasks.start(self._peers.run)
@@ -146,15 +151,12 @@ class Seats:
     async def reload(self, settings: config.Settings) -> None:
         """Serves every caller under other settings from now on; a caller that may no longer use the server loses the
         seat. Raises ConfigError, and changes nothing, when the settings cannot take effect for some caller."""
-        async with self._opening:
+        async with self._reloading:
             before = self._server.operator
             operator, adopt = await anyio.to_thread.run_sync(self._server.prepare, settings)
             renewed: dict[Seat, backend.Tenant] = {}
             try:
-                for seat in list(self._seats.values()):
-                    tenant = await self._renew(seat, settings, operator)
-                    if tenant is not None:
-                        renewed[seat] = tenant
+                await self._renew_all(settings, operator, renewed)
             except errors.ConfigError:
                 for tenant in {operator, *renewed.values()}:
                     await anyio.to_thread.run_sync(tenant.close)
@@ -163,6 +165,19 @@ class Seats:
             self._take(renewed)
             if (_NOBODY, "") not in self._seats:
                 await anyio.to_thread.run_sync(before.close)
+
+    async def _renew_all(
+        self, settings: config.Settings, operator: backend.Tenant, renewed: dict[Seat, backend.Tenant]
+    ) -> None:
+        """Adds the tenants of all seats under other settings; see `_renew`. Raises ConfigError."""
+        seen: set[Seat] = set()
+        # Seats whose opening has begun before may come meanwhile.
+        while new := set(self._seats.values()) - seen:
+            seat = new.pop()
+            seen.add(seat)
+            tenant = await self._renew(seat, settings, operator)
+            if tenant is not None:
+                renewed[seat] = tenant
 
     async def _renew(self, seat: Seat, settings: config.Settings, operator: backend.Tenant) -> backend.Tenant | None:
         """Returns a seat's tenant under other settings; None for a caller that may no longer use this endpoint. Raises
@@ -198,19 +213,21 @@ class Seats:
             self._tasks.start_soon(seat.replace, tenant)
 
     async def _of(self, credential: user.Credential | None, route: str) -> Seat:
-        caller = self._reduce(credential)
-        seat = self._open_seat(caller, route)
-        if seat is not None:
-            return seat
-        async with self._opening:
-            # The caller is reduced again: the rules may have changed while this waited.
+        while True:
+            # The caller is reduced each time: the rules may have changed while this waited.
             caller = self._reduce(credential)
-            seat = self._open_seat(caller, route)
-            return seat or await self._new(caller, route)
+            seat = self._find(caller, route)
+            if seat is not None:
+                return seat
+            # Attack: while one caller's seat is opened, which takes long, no other caller gets one.
+            async with self._turns.setdefault(_key(caller, route), anyio.Lock()):
+                async with self._reloading:
+                    pass  # what is opened from now on has the settings that hold then
+                if self._find(caller, route) is None and self._reduce(credential) == caller:
+                    await self._open(caller, route)
 
-    def _open_seat(self, caller: user.User | None, route: str) -> Seat | None:
-        key = _key(caller, route)
-        seat = self._seats.get(key)
+    def _find(self, caller: user.User | None, route: str) -> Seat | None:
+        seat = self._seats.get(_key(caller, route))
         if seat is None or seat.has_ended:
             return None
         return seat
@@ -220,32 +237,36 @@ class Seats:
             return None
         return access_rules.reduce(self._server.settings, credential.user)
 
-    async def _new(self, caller: user.User | None, route: str) -> Seat:
+    async def _open(self, caller: user.User | None, route: str) -> None:
+        """Opens a seat, unless the settings change meanwhile. Raises AuthError, Busy and ConfigError."""
+        assert self._tasks is not None
         server = self._server
+        operator = server.operator
         settings = _narrow(server.settings, caller, route)
         share = self._share(caller)
         self._make_room(share)
-        seat = Seat(server.settings.http, self._max_body, share, caller, route)
-        tenant = await anyio.to_thread.run_sync(
-            server.tenant, caller, settings, server.operator, route, limiter=THREADS
-        )
-        return await self._open(seat, tenant)
-
-    async def _open(self, seat: Seat, tenant: backend.Tenant) -> Seat:
-        assert self._tasks is not None
-        await self._tasks.start(seat.open, tenant)
-        self._seats[_key(seat.caller, seat.route)] = seat
-        return seat
+        key, seat = _key(caller, route), Seat(server.settings.http, self._max_body, share, caller, route)
+        self._opening[key] = seat
+        try:
+            tenant = await anyio.to_thread.run_sync(server.tenant, caller, settings, operator, route, limiter=THREADS)
+            await self._tasks.start(seat.open, tenant)
+        finally:
+            del self._opening[key]
+        if server.operator is operator:
+            self._seats[key] = seat
+        else:
+            seat.close()
 
     def _make_room(self, share: Share) -> None:
         """Ends the seat that has been idle longest when there are too many. Raises Busy."""
         used = [seat for seat in self._seats.values() if seat.users]
+        used += self._opening.values()
         own = sum(seat.share is share for seat in used)
         # Dynamic thresholds, as in `take`. Attack: a caller sends tokens with ever-changing scopes and groups, each of
         # which gets its own seat, with a stream on it.
         if own and own >= self._callers - len(used):
             raise errors.Busy("you use too many endpoints, scopes and groups at the same time")
-        if len(self._seats) < self._callers:
+        if len(self._seats) + len(self._opening) < self._callers:
             return
         idle = [(seat.left, key) for key, seat in self._seats.items() if not seat.users]
         if not idle:

@@ -7,6 +7,7 @@ out of reach with the next call of a running script.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final
@@ -21,6 +22,9 @@ __all__ = ["Directory", "Entry"]
 # Attack: a script's selector has 1,400 requirements, which the host checks against each of 1,000 clusters for 0.2 s.
 _MAX_SELECTOR: Final = 512
 """Characters of a script's selector."""
+_MAX_REQUIREMENTS: Final = 32
+_MAX_KEPT: Final = 16
+"""How many answers about selectors are kept for one caller; each has up to 8 KiB."""
 _SHOWN: Final = 40
 
 
@@ -56,6 +60,9 @@ class Directory:
         self._tables = [(selectors.on_labels(table.label_selector), table) for table in settings.fleet.settings]
         self._seen: tuple[Mapping[str, Member], tuple[str, ...]] = ({}, ())
         """The members for which the names were last listed, and these names."""
+        self._selected: tuple[Mapping[str, Member], dict[tuple[str, str], tuple[str, ...]]] = ({}, {})
+        """The members for which names were last selected, and these by selector and group."""
+        self._selecting = threading.Lock()
 
     @property
     def is_open(self) -> bool:
@@ -101,11 +108,26 @@ class Directory:
     def select(self, label_selector: str, group: str) -> list[str]:
         """Returns the names with these labels, in a group of the settings, or both; empty texts select all. Raises
         RequestError."""
+        # Attack: eight calls at a time keep eight threads busy, between which a ping waits for its turn.
+        with self._selecting:
+            members = self._fleet.members()
+            before, selected = self._selected
+            if before is not members or len(selected) >= _MAX_KEPT:
+                selected = {}
+                self._selected = members, selected
+            key = label_selector, group
+            if key not in selected:
+                selected[key] = tuple(self._select(label_selector, group))
+            return list(selected[key])
+
+    def _select(self, label_selector: str, group: str) -> Iterator[str]:
+        """Yields the names that `select` returns. Raises RequestError."""
         checks = [self._read(label_selector)]
         if group:
             checks.append(selectors.on_labels(self._group(group)))
-        entries = filter(None, map(self.find, self.list_names()))
-        return [each.name for each in entries if all(check(each.labels) for check in checks)]
+        for entry in filter(None, map(self.find, self.list_names())):
+            if all(check(entry.labels) for check in checks):
+                yield entry.name
 
     def _reaches(self, found: Member) -> bool:
         """Says whether the caller may use a found cluster."""
@@ -128,7 +150,7 @@ class Directory:
         if len(selector) > _MAX_SELECTOR:
             raise errors.RequestError(f"label_selector has more than {_MAX_SELECTOR} characters")
         try:
-            return selectors.on_labels(selector)
+            return selectors.on_labels(selector, _MAX_REQUIREMENTS)
         except selectors.SelectorError as error:
             raise errors.RequestError(f"label_selector: {error}") from None
 

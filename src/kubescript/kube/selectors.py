@@ -3,6 +3,7 @@ cluster, the worker to select planned objects."""
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Mapping
 from typing import Any, Final
@@ -63,9 +64,9 @@ class SelectorError(ValueError):
     message."""
 
 
-def labels(selector: str) -> Predicate | None:
+def labels(selector: str, most: float = math.inf) -> Predicate | None:
     """Returns a predicate on an object's labels; None for an empty selector, which matches all. Raises
-    SelectorError."""
+    SelectorError, also for more than `most` requirements."""
     checks: list[Callable[[Mapping[str, str]], bool]] = []
     text = selector.rstrip()
     position = 0
@@ -80,6 +81,8 @@ def labels(selector: str) -> Predicate | None:
         raise SelectorError("unable to parse requirement: found '', expected: identifier after ','")
     if not checks:
         return None
+    if len(checks) > most:
+        raise SelectorError(f"there are more than {most} requirements; write fewer")
 
     def picks(item: Mapping[str, Any]) -> bool:
         own = item["metadata"].get("labels") or {}
@@ -88,9 +91,9 @@ def labels(selector: str) -> Predicate | None:
     return picks
 
 
-def on_labels(selector: str) -> Callable[[Mapping[str, str]], bool]:
+def on_labels(selector: str, most: float = math.inf) -> Callable[[Mapping[str, str]], bool]:
     """Returns a predicate on labels alone, as `labels` does on an object. Raises SelectorError."""
-    picks = labels(selector)
+    picks = labels(selector, most)
     if picks is None:
         return lambda _own: True
     return lambda own: picks({"metadata": {"labels": own}})

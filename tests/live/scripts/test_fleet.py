@@ -101,6 +101,7 @@ def test_a_selector_or_group_that_cannot_be_read_is_refused(folder: fleets.Folde
         assert "there is no group 'x'; there is: production, nowhere" in ask("k8s.contexts(group='x')")
         assert "unable to parse requirement" in ask("k8s.contexts(label_selector='env in prod')")
         assert "more than 512 characters" in ask("k8s.contexts(label_selector='!a,' * 200)")
+        assert "more than 32 requirements" in ask("k8s.contexts(label_selector='!a,' * 32 + '!a')")
         assert "takes texts" in ask("k8s.contexts({'env': 'prod'})")
         assert value(ask("k8s.contexts('env=prod')")) == ["a"]
 

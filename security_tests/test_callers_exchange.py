@@ -20,7 +20,7 @@ from kubescript.cluster import acting
 from kubescript_sandbox.host import cancellation
 from security_tests import audiences
 from security_tests.audiences import CAROL, EACH, ask
-from security_tests.identity_provider import Provider
+from security_tests.identity_provider import AUDIENCE, Provider
 from security_tests.recorder import Recorder
 from tests.kit import patience
 
@@ -119,6 +119,7 @@ def test_calls_at_the_same_time_wait_for_one_exchange(provider: Provider, port: 
 
 GOOD: Final = {"token_type": "Bearer", "expires_in": 300}
 SAYS: Final = "the identity provider has given a token that cannot be used: "
+ALONE: Final = "its aud does not name of-east alone"
 NOT: Final = "the identity provider does not exchange the caller's token for one of this audience"
 UNAVAILABLE: Final = "the identity provider cannot be asked now; try again"
 
@@ -126,8 +127,10 @@ UNAVAILABLE: Final = "the identity provider cannot be asked now; try again"
 @pytest.mark.parametrize(
     ("status", "answer", "said"),
     [
-        (200, {**GOOD, "claims": {"aud": "of-west"}}, f"{SAYS}its aud does not name of-east"),
-        (200, {**GOOD, "claims": {"aud": None}}, f"{SAYS}its aud does not name of-east"),
+        (200, {**GOOD, "claims": {"aud": "of-west"}}, f"{SAYS}{ALONE}"),
+        (200, {**GOOD, "claims": {"aud": None}}, f"{SAYS}{ALONE}"),
+        (200, {**GOOD, "claims": {"aud": ["of-east", "of-west"]}}, f"{SAYS}{ALONE}"),
+        (200, {**GOOD, "claims": {"aud": ["of-east", AUDIENCE]}}, f"{SAYS}{ALONE}"),
         (200, {**GOOD, "claims": {"aud": "of-east", "exp": 1}}, f"{SAYS}it has expired"),
         (200, {**GOOD, "claims": {"aud": "of-east", "exp": "never"}}, "the time in the token cannot be read"),
         (200, {**GOOD, "access_token": "x", "expires_in": -1}, "the time in the token cannot be read"),
@@ -150,6 +153,8 @@ UNAVAILABLE: Final = "the identity provider cannot be asked now; try again"
     ids=[
         "another cluster's",
         "of no audience",
+        "also another cluster's",
+        "also this server's",
         "expired",
         "an end that is none",
         "a lifetime that is none",

@@ -90,10 +90,14 @@ def _read(answer: Mapping[str, Any], given: acting.Token, audience: str) -> acti
     if text == given.text:
         raise errors.AuthError(f"{_UNUSABLE}it is the caller's own")
     told = jwts.peek(text)
-    # The token of another cluster must not go to this one. What an opaque token is for, only its issuer can say; one of
-    # three parts is a JWT, even if it cannot be read.
-    if text.count(".") == 2 and audience not in claims.audiences(told):
-        raise errors.AuthError(f"{_UNUSABLE}its aud does not name {audience}")
+    # Attack: the provider gives all audiences, whatever it is asked for, and a cluster's administrator uses the token
+    # at other clusters and here. What an opaque token is for, only its issuer can say; one of three parts is a JWT,
+    # even if it cannot be read.
+    if text.count(".") == 2 and claims.audiences(told) != {audience}:
+        raise errors.AuthError(
+            f"{_UNUSABLE}its aud does not name {audience} alone",
+            remedy="have the provider give tokens of the audience that is asked for, and of no other",
+        )
     expires = _expiry(answer, told, given)
     if expires <= time.time():
         raise errors.AuthError(f"{_UNUSABLE}it has expired")

@@ -220,7 +220,7 @@ def test_a_token_that_is_not_for_the_cluster_is_not_taken_for_an_exchanged_one(t
     given = acting.Token(own, time.time() + 600, frozenset({AUDIENCE}))
     with asking(tmp_path, *((200, {"access_token": text}) for text in (*wrong, good))) as endpoint:
         for _ in wrong:
-            with pytest.raises(errors.AuthError, match=r"the caller's own$|its aud does not name prod-eu$"):
+            with pytest.raises(errors.AuthError, match=r"the caller's own$|its aud does not name prod-eu alone$"):
                 endpoint.exchange(given, CLUSTER)
         assert endpoint.exchange(given, CLUSTER).text == good
 

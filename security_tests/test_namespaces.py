@@ -476,12 +476,11 @@ def test_a_plan_stays_within_the_limit_that_its_author_has_by_now(
     attacks(2)
     with fork_servers.open_application(settings(world.plane, tmp_path)) as opened:
 
-        def plan(name: str) -> str:
+        def plan(name: str, script: str = CHANGES) -> str:
             own = opened.tenant(ALICE, access_rules.narrow(opened.settings, ALICE), opened.operator)
             with contextlib.closing(own):
                 asking = types.Caller("a-session", "a client", "1", "evaluate_script", lasts=False, user=ALICE.name)
-                script = CHANGES.replace("NAME", name)
-                answer = anyio.run(own.evaluator.evaluate, script, 60_000, None, asking)
+                answer = anyio.run(own.evaluator.evaluate, script.replace("NAME", name), 60_000, None, asking)
             assert answer.plan, answer.text
             assert WORD not in answer.text
             return answer.plan
@@ -501,10 +500,22 @@ def test_a_plan_stays_within_the_limit_that_its_author_has_by_now(
         _, adopt = opened.prepare(settings(world.plane, tmp_path))
         adopt()
         assert apply(plan("late")) == "applied"
+        # The operator takes it back, with these settings and no others.
+        taken = plan("taken-back", CHANGES.splitlines()[0] + "\n1")
+        assert apply(taken) == "applied"
+        asking = types.Caller("a-session", "a client", "1", "plans undo", lasts=False)
+        _, adopt = opened.prepare(settings(world.plane, tmp_path, PATTERNS[0]))
+        adopt()
+        with pytest.raises(errors.PlanError, match="the policy for writes has changed"):
+            opened.operator.planning.undo(taken, asking)  # type: ignore[union-attr]
+        _, adopt = opened.prepare(settings(world.plane, tmp_path))
+        adopt()
+        reverse = opened.operator.planning.undo(taken, asking)  # type: ignore[union-attr]
+        assert apply(reverse.plan.id) == "applied"
     found = world.run(
         f"[each.metadata.name for each in k8s.coreV1().list_namespaced_config_map({OWN[2]!r})]", limited=False
     )
-    assert "late" in found and "early" not in found
+    assert "late" in found and "early" not in found and "taken-back" not in found
 
 
 def test_a_saved_cluster_is_limited_too_and_what_was_read_of_it_is_replayed(

@@ -102,7 +102,7 @@ class Approvals:
 
     def check(self, planned: plan.Plan) -> None:
         """Raises PlanError if an approval of the plan could not be carried out."""
-        self._check_record(planned)
+        self.check_record(planned)
         with self._of_author(planned) as own:
             own._applier().check(planned)
 
@@ -111,7 +111,7 @@ class Approvals:
         24 hours. Raises PlanError if it is invalid, and AuditError if it cannot be recorded."""
         found = self.get(plan_id)
         decided = found.plan
-        self._check_record(decided)
+        self.check_record(decided)
         # An approval that cannot be carried out by this server would block the plan until it expires.
         if decision.approves:
             self.check(decided)
@@ -133,7 +133,7 @@ class Approvals:
         the message says what was applied."""
         found = self.get(plan_id)
         planned = found.plan
-        self._check_record(planned)
+        self.check_record(planned)
         # Attack: another caller's request, with another token, applies it.
         if planned.author.brings_token and planned.author.person != self._person:
             raise errors.PlanError(f"plan {plan_id} is applied by the next call of its author", code="plan.author")
@@ -201,7 +201,7 @@ class Approvals:
         if lost:
             raise errors.PlanError(f"{lost[0].approver} may not approve this plan any more", code="plan.approver")
 
-    def _check_record(self, planned: plan.Plan) -> None:
+    def check_record(self, planned: plan.Plan) -> None:
         """Raises PlanError unless all that this server does with the plan goes on the record that has the plan, or on
         that of another replica."""
         # Attack: a server without --audit takes over a plan and finishes it, and half of it is on no record.
@@ -263,7 +263,7 @@ class Approvals:
         if not found.plan.author.brings_token:
             return self.apply(found.plan.id, _untold)
         if found.state == "applying" and time.time() > found.plan.expires:
-            self._check_record(found.plan)
+            self.check_record(found.plan)
             late = errors.PlanError("the plan expired, and its author has not called again", code="plan.expired")
             ended = self._refuse(found.plan, late)
             self._tell(ended)

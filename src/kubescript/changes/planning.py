@@ -94,9 +94,8 @@ class Planning:
             raise errors.PlanError(text, code="plan.author")
         # What takes back a plan on record is on the same record.
         if done.plan.audit:
-            self.approvals.check(done.plan)
-        applier = self._applier()
-        target = applier.check(done.plan)
+            self.approvals.check_record(done.plan)
+        target = self._applier().check(done.plan, self._list_policies(done.plan.context))
         journal = records.NOWHERE
         if self._ledger is not None:
             journal = self._ledger.application(done.plan, self._caller)
@@ -225,6 +224,14 @@ class Planning:
             return None
         own, access = found
         return application.Target(access.writer, write_settings.digest(own), self._assessor(context))
+
+    def _list_policies(self, context: str) -> list[str]:
+        """Returns the digests of a cluster's settings for writes as authors have them who are limited to namespaces."""
+        found = self._find(context)
+        if found is None:
+            return []
+        own, _ = found
+        return [write_settings.digest(own.limit_namespaces(table.namespaces)) for table in self._settings.access]
 
     def _assessor(self, context: str) -> impact.Assessor:
         return impact.Assessor(self._run, context, lambda steps: review.review(steps, self._rules))

@@ -103,10 +103,12 @@ namespaces = ["{SHOP}"]
         assert not waits(ben, made)
 
 
-def test_a_namesake_of_another_issuer_is_no_approver(known: callers.Callers, provider: Provider) -> None:
+def test_a_namesake_of_another_issuer_is_no_approver_and_no_second_person(
+    known: callers.Callers, provider: Provider
+) -> None:
     """Attack: at a provider where people choose their names, a stranger is called like an approver of the tokens file. The
-    table that names the issuer is not for the stranger, who is called otherwise in what other tables permit; the approver
-    of the file then counts as another person."""
+    table that names the issuer is not for the stranger, who is called otherwise in what other tables permit. Attack: the
+    author, and one who has approved, come by the other way. One name is one person; another one's approval counts."""
     tables = f"""
 [[write_policy.approvals]]
 namespaces = ["{SHOP}"]
@@ -126,8 +128,15 @@ namespaces = ["{SHOP}"]
         other = log_in(team, provider, sub="u-2", preferred_username="bob", groups=["trusted"])
         assert other.decide(made).status == 303
         bob = team.person("bob")
-        assert f"user bob of {provider.url}" in bob.get(f"{PLANS}/{made}").page.words
-        assert waits(bob, made) and bob.decide(made).status == 303
+        again = bob.decide(made)
+        assert (
+            again.status == 409 and f"user bob of {provider.url} has approved plan {made} already" in again.page.words
+        )
+        author = log_in(team, provider, sub="u-3", preferred_username="alice", groups=["trusted"])
+        refused = author.decide(made)
+        assert refused.status == 409 and "of 2 other people" in refused.page.words and waits(bob, made)
+        carol = log_in(team, provider, sub="u-4", preferred_username="carol", groups=["trusted"])
+        assert carol.decide(made).status == 303
         assert not waits(bob, made)
 
 

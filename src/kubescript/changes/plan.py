@@ -212,6 +212,15 @@ class Identity(msgspec.Struct, frozen=True):
         """The author as a caller."""
         return user.User(self.name, self.issuer, self.subject, self.groups, frozenset(self.scopes))
 
+    def is_same_person(self, other: Identity) -> bool:
+        """Says whether approvals count both as one person: those of one name, whoever vouches for it, or of one account
+        (see `user.User.account`)."""
+        # Attack: where two people must approve, one person approves by two ways of authentication, or under a second
+        # name of the same account.
+        account = self.caller.account
+        is_same_account = bool(account) and account == other.caller.account
+        return is_same_account or self.name == other.name
+
 
 class Author(msgspec.Struct, frozen=True):
     """The author of a plan."""

@@ -42,30 +42,28 @@ def _check_runbook(planned: plan.Plan) -> None:
 
 def _check_approver(found: record.Record, decision: record.Decision) -> None:
     """Raises PlanError when this person's approval does not count."""
-    approver = decision.approver
-    if any(_is_same(decision, each) for each in found.decisions if each.counts):
+    own = next((each for each in found.decisions if each.counts and _is_same(decision, each)), None)
+    if own is not None:
         raise errors.PlanError(
-            f"{approver} has approved plan {found.plan.id} already; it needs another person's approval",
+            f"{own.approver} has approved plan {found.plan.id} already; it needs another person's approval",
             code="plan.approver",
         )
     # If several people must approve, the author cannot be one of them.
-    if found.plan.approvals > 1 and _is_author(decision, found.plan.author):
+    author = found.plan.author
+    if found.plan.approvals > 1 and _is_author(decision, author):
         raise errors.PlanError(
-            f"{approver} made plan {found.plan.id}; it needs the approval of {found.plan.approvals} other people",
+            f"{author.user or decision.approver} made plan {found.plan.id}; it needs the approval of "
+            f"{found.plan.approvals} other people",
             code="plan.approver",
         )
 
 
 def _is_same(decision: record.Decision, earlier: record.Decision) -> bool:
     """Says whether two decisions are one person's."""
-    # Attack: one person decides in a client and on the page, or under a second name of the same account.
-    is_same_account = bool(decision.account) and decision.account == earlier.account
-    return is_same_account or _user(decision.approver) == _user(earlier.approver)
-
-
-def _user(approver: str) -> str:
-    """Returns an approver without the client, if there is a user whose client it is."""
-    return approver.partition(", client ")[0]
+    # Attack: one person decides in a client and on the page.
+    if decision.identity is not None and earlier.identity is not None:
+        return decision.identity.is_same_person(earlier.identity)
+    return decision.approver == earlier.approver
 
 
 def _is_author(decision: record.Decision, author: plan.Author) -> bool:
@@ -73,10 +71,10 @@ def _is_author(decision: record.Decision, author: plan.Author) -> bool:
     author."""
     # In a terminal, a person is identified as a user of the operating system; in a client, by the client's session.
     names = {decision.approver, *decision.approver.split(", ")}
-    is_same_user = bool(author.user) and author.user in names
     is_same_session = bool(author.session) and f"session {author.session}" in names
-    is_same_account = bool(author.account) and decision.account == author.account
-    return is_same_user or is_same_session or is_same_account
+    if decision.identity is not None and author.identity:
+        return is_same_session or decision.identity.is_same_person(author.identity)
+    return is_same_session or (bool(author.user) and author.user in names)
 
 
 def _check_overrides(planned: plan.Plan, decision: record.Decision) -> None:

@@ -57,11 +57,6 @@ class Decision(msgspec.Struct, frozen=True):
         """Whether it is an approval that still counts."""
         return self.approves and not self.lapsed
 
-    @property
-    def account(self) -> str:
-        """A string that identifies the person under any name; empty if that is unknown. See `user.User.account`."""
-        return self.identity.caller.account if self.identity is not None else ""
-
 
 class Application(msgspec.Struct, frozen=True):
     """The progress of one step of a plan."""

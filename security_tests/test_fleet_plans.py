@@ -15,10 +15,12 @@ from kubernetes import client
 
 from kubescript import app, config, tenant, types
 from kubescript.auth import access_rules, user
+from kubescript.changes import approval
 from kubescript.changes.store import record
+from kubescript.evaluator import Evaluator
 from kubescript.fleet import member
 from tests.kit import fleets, fork_servers, quiet
-from tests.kit.controlplane import official_client, shared
+from tests.kit.controlplane import logged, official_client, shared
 from tests.kit.controlplane.writer import Writer
 
 pytestmark = [pytest.mark.cluster, pytest.mark.promise("P-22"), pytest.mark.timeout(120)]
@@ -46,6 +48,21 @@ context_selector = "env=dev"
 """
 
 
+POD: Final = {
+    "containers": [{"name": "app", "image": "example.com/app:1"}],
+    "volumes": [{"name": "used", "configMap": {"name": "used"}}],
+}
+LABELS: Final = {"app": "web"}
+DEPLOYMENT: Final[Any] = {
+    "metadata": {"name": "web"},
+    "spec": {
+        "replicas": 0,
+        "selector": {"matchLabels": LABELS},
+        "template": {"metadata": {"labels": LABELS}, "spec": POD},
+    },
+}
+
+
 @dataclass
 class World:
     """A server with one found cluster, and a caller who may use it while it is of env=dev."""
@@ -57,10 +74,12 @@ class World:
     namespace: str
     plans: Iterator[int] = field(default_factory=lambda: iter(range(100)))
 
-    def put(self, host: str = "127.0.0.1", **labels: str) -> None:
-        """Gives the cluster these labels, and an address on this host, as a source does."""
-        cluster = {**self.found.cluster, "server": self.found.cluster["server"].replace("127.0.0.1", host)}
-        content = fleets.kubeconfig("one", cluster, self.found.user, labels)
+    def put(self, host: str = "127.0.0.1", server: fleets.Folder | None = None, **labels: str) -> None:
+        """Gives the cluster these labels, and an address on this host, as a source does; with `server`, that one takes
+        its name over."""
+        led = server or self.found
+        cluster = {**led.cluster, "server": led.cluster["server"].replace("127.0.0.1", host)}
+        content = fleets.kubeconfig("one", cluster, led.user, labels)
         self.opened.fleet._publish({each.name: each for each in member.list_all(content.encode(), Path("/"), "a test")})
 
     def remove(self) -> None:
@@ -71,6 +90,21 @@ class World:
         """Closes the caller's connections to the cluster, as when others use too many."""
         self.alice._accesses.forget("one")
 
+    @property
+    def approvals(self) -> approval.Approvals:
+        assert self.opened.operator.planning is not None
+        return self.opened.operator.planning.approvals
+
+    def approve(self, script: str) -> str:
+        """The approved plan of the caller's script."""
+        asking = types.Caller("session", "a client", "1", "evaluate_script", lasts=False, user=ALICE.name)
+        answer = anyio.run(self.alice.evaluator.evaluate, script, 60_000, None, asking)
+        assert answer.plan, answer.text
+        made = self.approvals.get(answer.plan).plan
+        rules = tuple({finding.rule for finding in made.critical})
+        self.approvals.decide(made.id, record.Decision("user bob", "page", True, made.hash, "a test", rules))
+        return made.id
+
     def apply(self, change: Callable[[], None]) -> tuple[str, str, int]:
         """What becomes of an approved plan, and how many objects it makes, if `change` comes when one is made."""
         prefix = f"made-{next(self.plans)}"
@@ -78,18 +112,13 @@ class World:
             f"for i in range({STEPS}):\n    k8s.context('one').coreV1().create_namespaced_config_map("
             f"{self.namespace!r}, {{'metadata': {{'name': f'{prefix}-{{i}}'}}}})\n1"
         )
-        asking = types.Caller("session", "a client", "1", "evaluate_script", lasts=False, user=ALICE.name)
-        answer = anyio.run(self.alice.evaluator.evaluate, script, 60_000, None, asking)
-        assert answer.plan and self.opened.operator.planning is not None, answer.text
-        approvals = self.opened.operator.planning.approvals
-        planned = approvals.get(answer.plan).plan
-        approvals.decide(planned.id, record.Decision("user bob", "page", True, planned.hash))
+        planned = self.approve(script)
 
         def report(done: int, _count: int, what: str) -> None:
             if done == 1 and "looking" not in what:
                 change()
 
-        ended = approvals.apply(planned.id, report)
+        ended = self.approvals.apply(planned, report)
         names = [each.metadata.name for each in self.core.list_namespaced_config_map(self.namespace).items]
         return ended.state, ended.text, sum(name.startswith(prefix) for name in names)
 
@@ -129,3 +158,30 @@ def test_a_plan_stops_when_its_cluster_leaves_its_authors_reach(world: World) ->
         assert (name, state, made) == (name, "stopped", 1) and text.startswith(why)
         world.put(env="dev")
     assert world.apply(world.reconnect)[::2] == ("applied", STEPS)
+
+
+@pytest.mark.promise("P-19")
+def test_what_a_plan_means_is_asked_of_its_cluster_alone(
+    world: World, run_folder: Path, run_process: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another server, where nothing uses the object, has the cluster's name while it is looked for what does."""
+    other = fleets.Folder(tmp_path / "other", logged.attach(run_folder, run_process).plane)
+    world.core.create_namespaced_config_map(world.namespace, {"metadata": {"name": "used"}})
+    script = f"k8s.context('one').coreV1().delete_namespaced_config_map('used', {world.namespace!r})"
+    planned = world.approve(script)
+    client.AppsV1Api(world.core.api_client).create_namespaced_deployment(world.namespace, DEPLOYMENT)
+    look = Evaluator.run_aside
+
+    def swap(*arguments: Any) -> Any:
+        world.put(server=other, env="dev")
+        try:
+            return look(*arguments)
+        finally:
+            world.put(env="dev")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Evaluator, "run_aside", swap)
+        ended = world.approvals.apply(planned, lambda *_: None)
+    assert ended.state == "stopped" and "writes.used: mounted by deployments.apps/web" in ended.text
+    assert world.core.read_namespaced_config_map("used", world.namespace)
+    assert world.approvals.apply(world.approve(script), lambda *_: None).state == "applied"

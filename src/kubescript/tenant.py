@@ -122,9 +122,11 @@ class Tenant:
 
         shared = self._shared
 
-        def run(script: str, operation: operation.Operation) -> tuple[runs.Outcome, Callable[[str], str]]:
+        def run(
+            script: str, operation: operation.Operation, clusters: contexts.Contexts
+        ) -> tuple[runs.Outcome, Callable[[str], str]]:
             # The evaluator needs the planning, so it is made later.
-            return self.evaluator.run_aside(script, operation)
+            return self.evaluator.run_aside(script, operation, clusters)
 
         return planning.Planning(
             self.settings,

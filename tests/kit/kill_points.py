@@ -24,7 +24,7 @@ import kubernetes.config  # noqa: F401 - each process would import it
 import sqlalchemy.dialects.sqlite  # noqa: F401 - likewise
 from urllib3 import connection
 
-from kubescript import app, config, errors, programs, types
+from kubescript import app, config, contexts, errors, programs, types
 from kubescript.audit import recorder
 from kubescript.broker import operation
 from kubescript.changes import planning, recovery, work
@@ -280,7 +280,8 @@ def _run_scripts(settings: config.Settings, scripts: Connection) -> None:
     source = spawner.Spawner(programs.WORKER)
     with contextlib.closing(source), app.opened(settings, source) as parts, contextlib.suppress(EOFError):
         while True:
-            outcome, _ = parts.operator.evaluator.run_aside(scripts.recv(), operation.Operation())
+            operator = parts.operator
+            outcome, _ = operator.evaluator.run_aside(scripts.recv(), operation.Operation(), operator.contexts)
             scripts.send(outcome)
 
 
@@ -301,7 +302,9 @@ def _live(parts: app.Application, audit: Path, order: _Order, writer: int, scrip
             if seen.total() - seen["bytes"] - seen["held"] == order.dies_at:
                 die()
 
-        def run(script: str, _operation: operation.Operation) -> tuple[runs.Outcome, Callable[[str], str]]:
+        def run(
+            script: str, _operation: operation.Operation, _clusters: contexts.Contexts
+        ) -> tuple[runs.Outcome, Callable[[str], str]]:
             scripts.send(script)
             return scripts.recv(), str
 

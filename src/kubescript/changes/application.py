@@ -76,8 +76,9 @@ class Applier:
         if found.state != "applying":
             _check_policy(target, found.plan)
         reached = self._claim(plan_id)
-        again = reassessment.Reassessment(found.plan, target.assessor, own)
-        begun = work.Work(reached, own, again, self._reach(target, found.plan, own))
+        reach = self._reach(target, found.plan, own)
+        again = reassessment.Reassessment(found.plan, lambda: reach().assessor, own)
+        begun = work.Work(reached, own, again, lambda: reach().writer)
         try:
             # The record that follows here leads to the decisions, which may be on the record of another replica.
             reached.begin(on_start)
@@ -113,18 +114,18 @@ class Applier:
             _check_policy(target, approved)
         return target
 
-    def _reach(self, target: Target, approved: plan.Plan, operation: operation.Operation) -> work.Reach:
+    def _reach(self, target: Target, approved: plan.Plan, operation: operation.Operation) -> Callable[[], Target]:
         """Returns what finds the plan's cluster anew while the plan is applied."""
         known = target
 
-        def reach() -> writer.Writer:
+        def reach() -> Target:
             nonlocal known
             now = self.check(approved)
             # The name has another kubeconfig by now, or its connections were closed.
             if now.writer is not known.writer:
                 _check_cluster(now, approved, operation)
                 known = now
-            return known.writer
+            return known
 
         return reach
 

@@ -15,6 +15,7 @@ from typing import Any, Final, Literal
 
 import msgspec
 
+from kubescript import contexts
 from kubescript.broker import operation
 from kubescript.changes import claims, needs, nodes, plan, pods, scripts
 from kubescript.kube import documents
@@ -23,9 +24,9 @@ from kubescript_sandbox import runs
 
 __all__ = ["Assessor", "Review", "Run"]
 
-Run = Callable[[str, operation.Operation], tuple[runs.Outcome, Callable[[str], str]]]
-"""A function that runs one of kubescript's scripts; returns its outcome, and the function that makes strings of the
-result fit for display."""
+Run = Callable[[str, operation.Operation, contexts.Contexts], tuple[runs.Outcome, Callable[[str], str]]]
+"""A function that runs one of kubescript's scripts on these clusters; returns its outcome, and the function that makes
+strings of the result fit for display."""
 Review = Callable[[Sequence[plan.Step]], Sequence[tuple[plan.Finding, ...]]]
 """A function that returns the rules' findings for each step."""
 
@@ -84,6 +85,8 @@ class Assessor:
     run: Run
     context: str
     """The cluster's name among the operator's contexts; empty if there is only one."""
+    clusters: contexts.Contexts
+    """The cluster under that name, and no other one."""
     review: Review
 
     def assess(self, steps: Sequence[plan.Step], operation: operation.Operation) -> tuple[plan.Step, ...]:
@@ -126,7 +129,7 @@ class Assessor:
         # Attack: the name of an object is code. The `repr` of these values is a Python literal, so no string in them
         # becomes code.
         script = f"{cluster}.tools.plan_effects(changes={changes!r})"
-        outcome, clean = self.run(script, operation.aside())
+        outcome, clean = self.run(script, operation.aside(), self.clusters)
         return _read(outcome, len(steps), clean)
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from kubescript import config, errors, types
+from kubescript import config, contexts, errors, types
 from kubescript.auth import namesakes
 from kubescript.broker import records
 from kubescript.changes import application, approval, impact, plan, planner, recovery, review, turns, undo, writer
@@ -215,7 +215,7 @@ class Planning:
 
     def _terms(self, context: str) -> planner.Terms | None:
         found = self._find(context)
-        return None if found is None else _terms(*found, self._assessor(context))
+        return None if found is None else _terms(*found, self._assessor(context, found[1]))
 
     def _target(self, context: str) -> application.Target | None:
         # Attack: the cluster is replaced between two looks: one server is identified, and another one is sent to.
@@ -223,7 +223,7 @@ class Planning:
         if found is None:
             return None
         own, access = found
-        return application.Target(access.writer, write_settings.digest(own), self._assessor(context))
+        return application.Target(access.writer, write_settings.digest(own), self._assessor(context, access))
 
     def _list_policies(self, context: str) -> list[str]:
         """Returns the digests of a cluster's settings for writes as authors have them who are limited to namespaces."""
@@ -233,8 +233,10 @@ class Planning:
         own, _ = found
         return [write_settings.digest(own.limit_namespaces(table.namespaces)) for table in self._settings.access]
 
-    def _assessor(self, context: str) -> impact.Assessor:
-        return impact.Assessor(self._run, context, lambda steps: review.review(steps, self._rules))
+    def _assessor(self, context: str, access: writer.WritableAccess) -> impact.Assessor:
+        # Attack: a server that takes the cluster's name over is asked what a plan means, and hides it.
+        only = contexts.Contexts({context: access})
+        return impact.Assessor(self._run, context, only, lambda steps: review.review(steps, self._rules))
 
 
 def _author(settings: config.Settings, caller: plan.Identity | None) -> plan.Author:

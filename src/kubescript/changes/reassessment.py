@@ -7,7 +7,7 @@ become less does not: the plan's own earlier steps remove objects, and others ma
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Final
 
 import msgspec
@@ -32,11 +32,14 @@ _SHOWN: Final = 5
 class Reassessment:
     """The second look at one plan, which knows the steps as they are now. Used by one thread."""
 
-    def __init__(self, approved: plan.Plan, assessor: impact.Assessor, operation: operation.Operation) -> None:
+    def __init__(
+        self, approved: plan.Plan, reach: Callable[[], impact.Assessor], operation: operation.Operation
+    ) -> None:
+        """`reach` returns what assesses steps in the plan's cluster as it is now, and raises like `work.Reach`."""
         self._shown = approved.steps
         # Findings and effects are made anew.
         self._now = [msgspec.structs.replace(step, findings=(), affected=()) for step in approved.steps]
-        self._assessor = assessor
+        self._reach = reach
         self._operation = operation
         self._looked = -math.inf
         """When the plan was last looked at, on the monotonic clock."""
@@ -68,7 +71,7 @@ class Reassessment:
             return
         self._check_replacement(index, found)
         self._now[index] = found
-        judged = self._assessor.judge(self._now)
+        judged = self._reach().judge(self._now)
         for shown, now in zip(self._shown[index:], judged[index:], strict=True):
             _check(shown, now)
 
@@ -76,7 +79,7 @@ class Reassessment:
         """Looks at the whole plan, before anything of it is sent. Raises PlanError if a step now has effects, or
         findings on these, that were not shown. Raises KubescriptError if the cluster cannot be looked at."""
         self._looked = timers.uptime()
-        found = self._assessor.look(self._now, self._operation)
+        found = self._reach().look(self._now, self._operation)
         for shown, now in zip(self._shown, found, strict=True):
             _check(shown, now)
 
@@ -100,7 +103,7 @@ class Reassessment:
         remaining = range(first, len(self._shown))
         indexes = [index for index in remaining if self._shown[index].removes]
         deletions = [self._now[index] for index in indexes]
-        found = self._assessor.look(deletions, self._operation)
+        found = self._reach().look(deletions, self._operation)
         for index, now in zip(indexes, found, strict=True):
             # What is left of something also depends on the changes.
             affected = tuple(each for each in now.affected if each.left is None)
@@ -111,7 +114,7 @@ class Reassessment:
         self._looked = timers.uptime()
         # The script judges a plan as a whole: the pods of an earlier rollout count as if it were over.
         indexes = [index for index, step in enumerate(self._shown) if index >= self._next or not step.removes]
-        found = self._assessor.look([self._now[index] for index in indexes], self._operation)
+        found = self._reach().look([self._now[index] for index in indexes], self._operation)
         for index, now in zip(indexes, found, strict=True):
             if index >= self._next and not now.removes:
                 findings = tuple(finding for finding in now.findings if finding.rule not in _OWN)

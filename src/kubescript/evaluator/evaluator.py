@@ -180,9 +180,11 @@ class Evaluator:
         record = entry.record_plan if entry is not None else _record_nowhere
         return plans.end(drafted, request.script, request.caller, operation, record)
 
-    def run_aside(self, script: str, operation: operation.Operation) -> tuple[runs.Outcome, Callable[[str], str]]:
-        """See `jobs.Jobs.run_aside`."""
-        return self._jobs.run_aside(script, operation)
+    def run_aside(
+        self, script: str, operation: operation.Operation, handler: answers.CallHandler
+    ) -> tuple[runs.Outcome, Callable[[str], str]]:
+        """See `jobs.Jobs.run_aside`; `handler` answers the script's calls."""
+        return replace(self._jobs, handler=handler).run_aside(script, operation)
 
     async def _record_refusal(
         self, request: script_request.ScriptRequest, error: errors.KubescriptError

@@ -13,6 +13,7 @@ from typing import Any, Final
 
 import pytest
 
+from kubescript import contexts
 from kubescript.broker import operation
 from kubescript.changes import impact
 from kubescript.changes import plan as kept_plan
@@ -251,7 +252,12 @@ def assess(answer: object, *names: str) -> tuple[kept_plan.Step, ...]:
     outcome = runs.Outcome(result=json.dumps(answer).encode())
     gone = kept_plan.Request("DELETE", "/api/v1/namespaces/shop/pods/a")
     steps = [kept_plan.Step(gone, "delete", "", "v1", "pods", "", "shop", name) for name in names]
-    assessor = impact.Assessor(lambda _script, _operation: (outcome, str), "", lambda steps: [()] * len(steps))
+    assessor = impact.Assessor(
+        lambda _script, _operation, _clusters: (outcome, str),
+        "",
+        contexts.Contexts({}),
+        lambda steps: [()] * len(steps),
+    )
     return assessor.assess(steps, operation.Operation())
 
 

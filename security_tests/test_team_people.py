@@ -144,8 +144,8 @@ namespaces = ["{SHOP}"]
 def test_a_plan_and_the_record_name_the_issuer_of_its_authors_name(
     known: callers.Callers, provider: Provider, tmp_path: Path
 ) -> None:
-    """Attack: a stranger who is called like a caller of the tokens file asks for a change. What is said of the file's own
-    caller reads otherwise."""
+    """Attack: a stranger who is called like a caller of the tokens file, or like such a caller with the issuer, asks for a
+    change. What is said of the file's own caller reads otherwise."""
     record = tmp_path / "audit.jsonl"
     tables = f"""
 [[approvers]]
@@ -159,11 +159,22 @@ namespaces = ["{SHOP}"]
         own = team.plan("alice", make(SHOP, "of-alice"))
         team.secrets = {"alice": provider.token(provider.claims(sub="u-1", preferred_username="alice"))}
         strange = team.plan("alice", make(SHOP, "of-a-namesake"))
-        assert f"for user alice of {provider.url}" in bob.get(f"{PLANS}/{strange}").page.words
-        assert "for user alice," in bob.get(f"{PLANS}/{own}").page.words
+        imitation = "alice of tokens_file"
+        team.secrets = {"alice": provider.token(provider.claims(sub="u-2", preferred_username=imitation))}
+        imitated = team.plan("alice", make(SHOP, "of-an-imitation"))
+        for made, author in {
+            own: "alice of tokens_file",
+            strange: f"alice of {provider.url}",
+            imitated: f"alice%20of%20tokens_file of {provider.url}",
+        }.items():
+            assert f"for user {author}," in bob.get(f"{PLANS}/{made}").page.words
     for kind in ("script", "call", "sent", "plan"):
         told = {(each["user"], each["issuer"], each["subject"]) for each in trails.records(record, kind)}
-        assert told == {("alice", "tokens_file", "uid-alice"), ("alice", provider.url, "u-1")}, kind
+        assert told == {
+            ("alice", "tokens_file", "uid-alice"),
+            ("alice", provider.url, "u-1"),
+            (imitation, provider.url, "u-2"),
+        }, kind
 
 
 def test_an_author_who_may_not_plan_any_more_approves_nothing_of_before(

@@ -11,11 +11,13 @@ __all__ = ["find", "label"]
 
 
 def label(settings: config.Settings, caller: user.User) -> str:
-    """Returns a user's name as written in approvals and plans, with the identity provider if that matters."""
-    # Attack: at a provider whose users choose their names, somebody takes that of a user in the tokens file.
-    if len(settings.ways) > 1 and caller.is_of_provider:
-        return f"{caller.label} of {user.escape(caller.issuer)}"
-    return caller.label
+    """Returns a user's name as written in approvals and plans, with the issuer if there may be several."""
+    if len(settings.ways) < 2:
+        return caller.label
+    # Attack: where users choose their names, somebody takes that of a user in the tokens file, or one that reads as the
+    # name and the issuer of another user: `bob of tokens_file`.
+    name = caller.label.replace(" of ", "%20of%20")
+    return f"{name} of {user.escape(caller.issuer)}"
 
 
 def find(settings: config.Settings) -> Iterator[str]:

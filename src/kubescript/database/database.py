@@ -83,7 +83,8 @@ class Database:
 
     def prepare(self) -> None:
         """Creates missing tables. Raises PlanError, also if another version wrote them."""
-        with self.writing() as connection:
+        # Longer than a question may take: a database that is far away would never have its tables.
+        with self.writing(_PATIENCE_S) as connection:
             self._update(connection)
 
     @contextlib.contextmanager

@@ -5,7 +5,8 @@ A new table, or a new column with a `server_default`, needs no code of its own h
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
 
 import sqlalchemy
 from sqlalchemy.schema import CreateColumn
@@ -106,18 +107,24 @@ ALLOWANCES: Final = sqlalchemy.Table(
 def update(connection: sqlalchemy.Connection) -> None:
     """Creates the tables, or adds what those of version 1 lack, in one transaction. Tables of a version that is not
     known stay as they are."""
+    # All tables are looked at with a few questions: a database that is far away takes its time for each.
     schema = sqlalchemy.inspect(connection)
-    if not schema.has_table(_SCHEMA.name):
+    columns = _read_names(schema.get_multi_columns(filter_names=list(_TABLES.tables)))
+    if _SCHEMA.name not in columns:
         _TABLES.create_all(connection)
         connection.execute(sqlalchemy.insert(_SCHEMA).values(version=VERSION))
         return
     versions = read_versions(connection)
     if versions not in ([_FORMER], [VERSION]):
         return
-    _TABLES.create_all(connection)  # only those that are missing
+    indexes = _read_names(schema.get_multi_indexes(filter_names=list(columns)))
     for table in _TABLES.sorted_tables:
-        _add_columns(connection, table)
-    connection.execute(sqlalchemy.update(_SCHEMA).values(version=VERSION))
+        if table.name in columns:
+            _complete(connection, table, columns[table.name], indexes[table.name])
+        else:
+            table.create(connection)
+    if versions != [VERSION]:
+        connection.execute(sqlalchemy.update(_SCHEMA).values(version=VERSION))
 
 
 def read_versions(connection: sqlalchemy.Connection) -> list[int]:
@@ -125,14 +132,18 @@ def read_versions(connection: sqlalchemy.Connection) -> list[int]:
     return list(connection.scalars(sqlalchemy.select(_SCHEMA.c.version)))
 
 
-def _add_columns(connection: sqlalchemy.Connection, table: sqlalchemy.Table) -> None:
+def _read_names(found: Mapping[tuple[str | None, str], Iterable[Any]]) -> dict[str, set[str]]:
+    """Returns the names of each table's columns or indexes."""
+    return {table: {each["name"] for each in parts} for (_, table), parts in found.items()}
+
+
+def _complete(connection: sqlalchemy.Connection, table: sqlalchemy.Table, columns: set[str], indexes: set[str]) -> None:
     """Adds the columns and indexes that an older table lacks. A server of the older version, which still runs, can use
     the table."""
-    schema = sqlalchemy.inspect(connection)
-    names = {column["name"] for column in schema.get_columns(table.name)}
     for column in table.columns:
-        if column.name not in names:
+        if column.name not in columns:
             definition = CreateColumn(column).compile(connection)
             connection.exec_driver_sql(f"ALTER TABLE {table.name} ADD COLUMN {definition}")
     for index in sorted(table.indexes, key=lambda index: str(index.name)):
-        index.create(connection, checkfirst=True)
+        if index.name not in indexes:
+            index.create(connection)

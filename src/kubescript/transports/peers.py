@@ -33,6 +33,9 @@ log = logging.getLogger(__name__)
 _Result = TypeVar("_Result")
 _PATIENCE_S: Final = 1
 """How many seconds a question to the database may take."""
+# Attack: the database is 20 ms away. Its tables are never looked at within the second of a question.
+_OPEN_S: Final = 10
+"""How many seconds the first look at the database may take, for which no question waits."""
 _TURNS: Final = 4
 """How many questions the database is asked at the same time."""
 # Attack: callers send requests while the database is away, and each of them waits a second.
@@ -69,7 +72,6 @@ class Peers:
         self._replica = secrets.token_hex(8)
         self._turns = anyio.Semaphore(_TURNS)
         self._threads = anyio.CapacityLimiter(_TURNS)
-        self._opening = anyio.Lock()
         self._database: database.Database | None = None
         self._away_until = self._unsettled_until = 0.0
         self._failures = 0
@@ -80,6 +82,7 @@ class Peers:
         self._is_told = True
         """Whether the database has all of them."""
         self._ended: collections.deque[str] = collections.deque(maxlen=_MOST_ENDED)
+        self._leaving = anyio.Lock()
         self._is_leaving = False
         self.count = _UNKNOWN
         """How many replicas there are, this one included, as far as this one knows."""
@@ -161,6 +164,7 @@ class Peers:
             return client_sessions.beat(connection, self._replica, self._keep_s)
 
         try:
+            await self._open()
             self.count = self.living = await self._ask(tell, _LOOK_S)
         except errors.PlanError:  # the next time
             self.living = 0
@@ -169,11 +173,12 @@ class Peers:
 
     async def leave(self) -> None:
         """Tells the other replicas that this one ends; they take its sessions for ended."""
-        if self._is_leaving:
-            return
-        self._is_leaving = True
-        with contextlib.suppress(errors.PlanError):  # they will miss it
-            await self._ask(lambda connection: client_sessions.leave(connection, self._replica))
+        async with self._leaving:  # `close` waits for one that is under way
+            if self._is_leaving:
+                return
+            self._is_leaving = True
+            with contextlib.suppress(errors.PlanError):  # they will miss it
+                await self._ask(lambda connection: client_sessions.leave(connection, self._replica))
 
     async def close(self) -> None:
         """Leaves the other replicas, and closes the connections to the database."""
@@ -189,22 +194,23 @@ class Peers:
 
     async def _ask_now(self, work: Callable[[database.Connection], _Result], patience_s: float) -> _Result:
         """As `_ask`, without waiting for a turn."""
-        if time.monotonic() < self._away_until:
+        found = self._database
+        if found is None or time.monotonic() < self._away_until:
             raise errors.PlanError("the database of the replicas does not answer", code="plan.store")
+        # Attack: a burst of requests waits for its turns, and the database seems to be away.
+        answer = await self._wait(patience_s, lambda: _transact(found, work, patience_s))
+        self._failures = 0
+        return answer
+
+    async def _wait(self, patience_s: float, work: Callable[[], _Result]) -> _Result:
+        """Returns what a thread returns. Raises PlanError when it fails, or has not ended in time."""
         try:
-            # Attack: a burst of requests waits for its turns, and the database seems to be away.
             with anyio.fail_after(patience_s):
-                found = await self._open()
-                answer = await anyio.to_thread.run_sync(
-                    _transact, found, work, patience_s, abandon_on_cancel=True, limiter=self._threads
-                )
+                return await anyio.to_thread.run_sync(work, abandon_on_cancel=True, limiter=self._threads)
         except TimeoutError:
             error = errors.PlanError("the database of the replicas takes too long", code="plan.store")
         except errors.PlanError as caught:
             error = caught
-        else:
-            self._failures = 0
-            return answer
         self._note_failure(error)
         raise error
 
@@ -222,14 +228,10 @@ class Peers:
                 extra={"event": "replicas.away"},
             )
 
-    async def _open(self) -> database.Database:
-        """Returns the database, which is opened when it is first used. Raises PlanError."""
-        async with self._opening:
-            if self._database is None:
-                self._database = await anyio.to_thread.run_sync(
-                    database.open_database, self._url, _PATIENCE_S, abandon_on_cancel=True, limiter=self._threads
-                )
-            return self._database
+    async def _open(self) -> None:
+        """Opens the database when it has not been opened. Raises PlanError."""
+        if self._database is None:
+            self._database = await self._wait(_OPEN_S, lambda: database.open_database(self._url, _PATIENCE_S))
 
 
 def _transact(found: database.Database, work: Callable[[database.Connection], _Result], patience_s: float) -> _Result:

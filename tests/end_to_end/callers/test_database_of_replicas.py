@@ -13,7 +13,7 @@ import pytest
 from kubescript import config
 from kubescript.cli import demo, findings, stores
 from kubescript.transports import peers
-from tests.kit import commands, http_server
+from tests.kit import commands, far, http_server
 from tests.kit.postgres import Postgres
 
 _FLAGS: Final = ("--toolsets", "code", "--snapshot", str(demo.SNAPSHOT))
@@ -83,6 +83,17 @@ def test_a_server_without_its_database_is_seen_in_its_metrics(
         finally:
             postgresql.start()
         assert wait(lambda: count(base), 1)
+
+
+def test_a_database_that_is_far_away_is_used(postgresql: Postgres, tmp_path: Path) -> None:
+    """With 50 ms for each answer a server makes its tables, and says when it ends; doctor sees both."""
+    settings = tmp_path / "server.toml"
+    with far.relayed(postgresql, 0.05) as url:
+        settings.write_text(f'[replicas]\nstore = "{url}"\n')
+        with http_server.serving((*_FLAGS, "--config", str(settings))) as port:
+            assert wait(lambda: count(f"http://127.0.0.1:{port}"), 1)
+            assert examine(url).text.endswith("; 1 replica is alive")
+        assert examine(url).text.endswith("; 0 replicas are alive")
 
 
 def count(base: str) -> float:

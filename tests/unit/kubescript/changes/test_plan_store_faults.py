@@ -20,8 +20,8 @@ import pytest
 import sqlalchemy
 from sqlalchemy import Pool, event
 
-from kubescript import errors, installation
-from kubescript.changes import plan
+from kubescript import config, errors, installation
+from kubescript.changes import plan, recovery
 from kubescript.changes.store import store
 from kubescript.database import database, durable
 from tests.kit import postgres
@@ -261,6 +261,21 @@ def test_a_dead_postgresql_is_told_and_its_plans_are_there_when_it_is_back(postg
         postgresql.start()
     assert plans.claim(new.id, "one", 60).state == "applying"
     plans.close()
+
+
+def test_a_postgresql_that_was_made_anew_is_used_again(postgresql: postgres.Postgres) -> None:
+    """Without a restart: the call that finds no tables fails, and the next one makes them."""
+    url = postgresql.database()
+    kept = recovery.Keeper(config.Plans(store=url))
+    kept.store().add(made())
+    schema = url.rpartition("%3D")[2]
+    with postgresql.connect() as administrator:
+        administrator.execute(f"DROP SCHEMA {schema} CASCADE; CREATE SCHEMA {schema}".encode())
+    assert "does not exist" in str(fault(lambda: kept.store().newest()).remedy)
+    again = made()
+    kept.store().add(again)
+    assert [each.plan.id for each in kept.store().newest()] == [again.id]
+    kept.close()
 
 
 def test_a_postgresql_that_hangs_is_given_up(postgresql: postgres.Postgres) -> None:

@@ -19,7 +19,7 @@ from kubescript.changes import approval
 from kubescript.changes.store import record
 from kubescript.evaluator import Evaluator
 from kubescript.fleet import member
-from tests.kit import fleets, fork_servers, quiet
+from tests.kit import fleets, fork_servers, quiet, unfinished
 from tests.kit.controlplane import logged, official_client, shared
 from tests.kit.controlplane.writer import Writer
 
@@ -48,6 +48,7 @@ context_selector = "env=dev"
 """
 
 
+NEW: Final = {"metadata": {"name": "new"}}
 POD: Final = {
     "containers": [{"name": "app", "image": "example.com/app:1"}],
     "volumes": [{"name": "used", "configMap": {"name": "used"}}],
@@ -185,3 +186,28 @@ def test_what_a_plan_means_is_asked_of_its_cluster_alone(
     assert ended.state == "stopped" and "writes.used: mounted by deployments.apps/web" in ended.text
     assert world.core.read_namespaced_config_map("used", world.namespace)
     assert world.approvals.apply(world.approve(script), lambda *_: None).state == "applied"
+
+
+def test_a_plan_of_a_dead_server_goes_on_once_its_cluster_is_back(
+    world: World, caplog: pytest.LogCaptureFixture
+) -> None:
+    """However often it was looked for while the cluster was not known, or another one had its name; that is logged
+    once."""
+    planned = world.approve(f"k8s.context('one').coreV1().create_namespaced_config_map({world.namespace!r}, {NEW!r})")
+    assert world.opened.operator.planning is not None
+    world.opened.operator.planning.store().claim(planned, "dead", lease_s=0)
+    caplog.set_level("WARNING", "kubescript")
+    for change, why in (
+        (world.remove, "takes no plans"),
+        (lambda: world.put("localhost", env="dev"), "another cluster"),
+    ):
+        caplog.clear()
+        change()
+        unfinished.resume(world.approvals)
+        unfinished.resume(world.approvals)
+        assert world.approvals.get(planned).state == "applying"
+        (told,) = (each.getMessage() for each in caplog.records if planned in each.getMessage())
+        assert why in told
+    world.put(env="dev")
+    unfinished.resume(world.approvals)
+    assert world.approvals.get(planned).state == "applied"

@@ -25,9 +25,6 @@ log = logging.getLogger(__name__)
 _NOBODY: Final = types.Caller()
 _KEPT_S: Final = 30 * 86_400.0
 """For how many seconds a finished plan can be viewed and undone."""
-# Each of these errors is logged once, although a recovery is tried every half minute.
-_NOT_OURS: Final = frozenset({"plan.policy", "plan.changed", "plan.audit"})
-"""Errors of plans for another server's cluster or on another audit record, and of plans altered in the store."""
 
 
 class Ledger(planner.Audit, Protocol):
@@ -89,8 +86,8 @@ class Approvals:
         self._caller = caller
         self._authors = authors
         self._approvers = approvers
-        self._left: set[str] = set()
-        """The plans that this server cannot continue and has already reported."""
+        self._told: dict[str, str] = {}
+        """What was last logged of each plan that this server could not continue."""
 
     def get(self, plan_id: str) -> record.Record:
         """Returns a plan and its outcome. Raises PlanError."""
@@ -236,10 +233,9 @@ class Approvals:
         self._plans().report(plan_id)
 
     def list_unfinished(self) -> dict[str, str]:
-        """Returns the plans whose server died while applying them, and their authors, as the store does; without those
-        that this server cannot continue. Raises PlanError."""
-        found = self._plans().list_unfinished()
-        return {plan_id: author for plan_id, author in found.items() if plan_id not in self._left}
+        """Returns the plans whose server died while applying them, and their authors, as the store does. Raises
+        PlanError."""
+        return self._plans().list_unfinished()
 
     def resume(self, plan_id: str) -> None:
         """Applies an approved plan that no caller waits for, or continues one whose server died. Logs what becomes of
@@ -250,9 +246,10 @@ class Approvals:
             if ended is not None and found.state == "applying":
                 log.warning("plan %s, whose server had died: %s; %s", plan_id, ended.state, ended.text)
         except errors.KubescriptError as error:
-            if error.code in _NOT_OURS:
-                self._left.add(plan_id)
-            log.warning("plan %s: %s", plan_id, error.message, extra=error.log_fields)
+            # A found cluster may be missing for a moment, so any plan is tried again every half minute.
+            if self._told.get(plan_id) != error.message:
+                self._told[plan_id] = error.message
+                log.warning("plan %s: %s", plan_id, error.message, extra=error.log_fields)
         except Exception:
             # This is a bug of kubescript; the thread and the other plans must continue.
             log.exception("plan %s", plan_id)

@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 import kubescript
-from tests.kit import chart, kubectl, paths
+from tests.kit import chart, helm, kubectl, paths
 from tests.kit.controlplane.server import ControlPlane
 
 _EXAMPLE = paths.ROOT / "examples" / "kubernetes" / "kubescript.yaml"
@@ -142,6 +142,19 @@ def test_the_role_is_that_of_the_toolsets_and_the_mode(tmp_path: Path) -> None:
     custom = chart.by_kind(chart.render(tmp_path, "--set", "config.writes=direct,rbac.customGroups={argoproj.io}"))
     found = [rule["verbs"] for rule in custom["ClusterRole"]["rules"] if rule["apiGroups"] == ["argoproj.io"]]
     assert found == [["get", "list", "watch"], ["create", "delete", "patch", "update"]]
+
+
+def test_helm_says_what_pods_without_a_database_lack(tmp_path: Path, scratch: ControlPlane) -> None:
+    """Where there are or may be several; one pod, or three with a database, lack nothing."""
+    said = "The pods share nothing, for want of `store.secret`"
+    for values, is_said in (
+        ("replicas=1", False),
+        ("replicas=3", True),
+        ("autoscaling.enabled=true", True),
+        ("replicas=3,store.secret=kubescript-store", False),
+    ):
+        flags = ("--dry-run=server", "kubescript", str(chart.CHART), "--set", values)
+        assert (said in helm.run(scratch.kubeconfig, tmp_path, "install", *flags)) == is_said, values
 
 
 def test_a_person_may_choose(tmp_path: Path, scratch: ControlPlane, namespace: str) -> None:

@@ -164,6 +164,7 @@ _REFUSED = {
     "config.limits.memory_mib=abc": "at '/config/limits/memory_mib': got string, want integer",
     "config.http.metrics_port=80": "false schema",
     "metrics.serviceMonitor=true": "needs metrics.enabled",
+    "resources.limits.memory=1536Zi": "does not match pattern",
     "rbac.customGroups={*}": "does not match pattern",
     "ingress.enabled=true": "needs config.http.url",
     "httpRoute.parentRefs[0].name=a,replicas=2": "need config.http.stateless",

@@ -160,7 +160,8 @@ def _user(line: str) -> tuple[str, user.User]:
     cells = [cell.strip() for cell in row]
     # The uid and the groups may be left out.
     token, name, uid, listed, *_ = (*cells, "", "", "", "")
-    if not name or not name.isprintable():
+    # A fifth cell is a group that stands outside of the quotes: it would not count.
+    if not name or not name.isprintable() or any(cells[4:]):
         raise ValueError('expected token,user,uid,"group1,group2"')
     key = _key(token)
     groups = {group.strip() for group in listed.split(",")}

@@ -4,6 +4,7 @@ needs RBAC gives."""
 from __future__ import annotations
 
 import json
+import re
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -27,7 +28,10 @@ _MAX_GROUPS: Final = 8
 """How many of the user's groups are shown."""
 _NOBODY: Final = "system:anonymous"
 _NO_USER: Final = "give the context's user a token, a certificate or a plugin in the kubeconfig"
-_NO_ROLE: Final = "bind a role: kubectl create clusterrolebinding NAME --clusterrole=view --user=USER"
+_NO_ROLE: Final = "bind a role: kubectl create clusterrolebinding NAME --clusterrole=view"
+# Attack: an API server calls us a name with commands in it, and a person types the advice.
+_ACCOUNT: Final = re.compile(r"system:serviceaccount:([a-z0-9-]+:[a-z0-9.-]+)")
+"""The name of a service account."""
 _MASTERS: Final = "system:masters"
 _NEEDED: Final = "bind the role of docs/deploy.md, section `Who acts on the cluster`"
 
@@ -69,8 +73,14 @@ def ask(cluster: base.Cluster, needs: rights.Needs) -> Answer:
     if lacking:
         problem = f"RBAC does not let {who} {', '.join(lacking)}; {_NEEDED}"
     elif needs.usual and not allowed:
-        problem = f"RBAC lets {who} read nothing that scripts need; {_NO_ROLE}"
+        problem = f"RBAC lets {who} read nothing that scripts need; {_NO_ROLE} {_subject(user)}"
     return Answer(version, user, groups[:_MAX_GROUPS], allowed, forbidden, problem, warnings)
+
+
+def _subject(user: str) -> str:
+    """Returns the flag with which kubectl binds a role to a user of this name."""
+    account = _ACCOUNT.fullmatch(user)
+    return f"--serviceaccount={account[1]}" if account is not None else "--user=USER"
 
 
 def _ask_usual(questions: _Questions, needs: rights.Needs, namespace: str) -> tuple[tuple[str, ...], tuple[str, ...]]:

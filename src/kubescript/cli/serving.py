@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from kubescript import config, errors
-from kubescript.auth import access_rules, jwts, logins, provider, tokens_file
+from kubescript.auth import access_rules, jwts, logins, provider, tokens_file, user
 from kubescript.cli import caller_tokens, certificates, findings
 from kubescript.config import named_files
 from kubescript.transports import exposure
@@ -109,17 +109,28 @@ def _examine_tokens(path: Path) -> Iterator[findings.Finding]:
     yield findings.Finding("ok" if users else "WARNING", "callers", f"{path} has {count}")
     if exposed := tokens_file.find_exposure(path):
         yield findings.Finding("WARNING", "callers", exposed)
-    by_subject = collections.defaultdict(set)
+    yield from _find_namesakes(users)
+
+
+def _find_namesakes(users: Iterable[user.User]) -> Iterator[findings.Finding]:
+    """Yields the names that share a uid, and the uids that share a name: often a slip, made with a second token."""
+    names = collections.defaultdict(set)
+    uids = collections.defaultdict(set)
     for each in users:
-        by_subject[each.subject].add(each.name)
-    for subject, names in by_subject.items():
-        if len(names) > 1:
-            several = ", ".join(sorted(names))
-            yield findings.Finding(
-                "WARNING",
-                "callers",
-                f"{several} have the uid {subject}, so they are one person: none of them approves another's plan",
-            )
+        names[each.subject].add(each.name)
+        uids[each.name].add(each.subject)
+    for uid, several in names.items():
+        if len(several) > 1:
+            text = f"{_list(several)} have the uid {uid}, so they are one person: none of them approves another's plan"
+            yield findings.Finding("WARNING", "callers", text)
+    for name, several in uids.items():
+        if len(several) > 1:
+            text = f"{name} has the uids {_list(several)}, so each is a caller with limits and sessions of its own"
+            yield findings.Finding("WARNING", "callers", text)
+
+
+def _list(words: Iterable[str]) -> str:
+    return ", ".join(sorted(words))
 
 
 def _examine_provider(settings: config.Settings, *, offline: bool) -> Iterator[findings.Finding]:

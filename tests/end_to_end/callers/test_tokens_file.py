@@ -72,7 +72,9 @@ def flags(file: Path) -> tuple[str, ...]:
     return "--snapshot", str(demo.SNAPSHOT), "--config", str(settings)
 
 
-@pytest.mark.parametrize("slip", [line("bob", " "), line("bob")[:-2] + "\n", line("bob") * 2])
+@pytest.mark.parametrize(
+    "slip", [line("bob", " "), line("bob")[:-2] + "\n", line("bob") * 2, line("bob")[:-1] + ",payments\n"]
+)
 def test_a_slip_costs_its_own_caller_alone(served: Served, caplog: pytest.LogCaptureFixture, slip: str) -> None:
     """A caller whose line is gone is locked out by the same edit, a new one is let in; the line is named, not its content."""
     assert served.lets_in() == {"alice", "bob", "carol"}

@@ -180,7 +180,8 @@ def certify(folder: Path, days: int, host: str = "*.example.com") -> None:
 
 
 def test_a_file_of_tokens_is_read_as_the_server_reads_it(team: Path) -> None:
-    """A line that stops the server is named; two people with one uid are warned of, since they approve as one."""
+    """A line that stops the server is named; two people with one uid are warned of, since they approve as one,
+    and so is one name with two uids."""
     tokens = team / "tokens.csv"
     whole = tokens.read_text()
     tokens.write_text("short,ann\n")
@@ -191,6 +192,10 @@ def test_a_file_of_tokens_is_read_as_the_server_reads_it(team: Path) -> None:
     (warning,) = found(report, "WARNING")
     assert "tokens.csv has 2 tokens" in found(report, "ok")
     assert code == 0 and warning.startswith("ann, bob have the uid u-1, so they are one person")
+    tokens.write_text(f"{whole}sha256:{hashlib.sha256(b'x').hexdigest()},ann,u-11\n")
+    code, report = doctor(team, SERVER, "--offline")
+    (warning,) = found(report, "WARNING")
+    assert code == 0 and warning.startswith("ann has the uids u-1, u-11, so each is a caller")
 
 
 def test_tokens_that_others_may_read_are_warned_of(team: Path) -> None:

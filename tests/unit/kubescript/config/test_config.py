@@ -110,6 +110,8 @@ WRONG = {
     "wrong type": ('port = "many"', "`port`", "integer"),
     "out of range": ("[limits]\ndepth = 5000", "`limits.depth`", "1024"),
     "a file for replicas": ('[replicas]\nstore = "/var/plans.db"', "`replicas.store`", "set plans.store"),
+    "an empty store for replicas": ('[replicas]\nstore = ""', "`replicas.store`", "this is empty"),
+    "an empty store for plans": ('[plans]\nstore = " "', "`plans.store`", "this is empty"),
     "broken TOML": ("port = ", "k.toml", ""),
 }
 

@@ -181,7 +181,7 @@ PROMISES: Final = (
     Promise("X-09", "commands", "The filter of command lines is a list of what is allowed, the same on x86-64 and aarch64, with each argument that decides.", "review: MPTCP, fast open"),
     Promise("X-10", "commands", "No command line signals, slows, limits or ends another one, whoever runs both.", "review: prlimit of a neighbour"),
     Promise("H-01", "callers", "Nobody is taken for a caller for whom nobody has vouched, to this server and at this time.", "issue 15: alg none, key confusion"),
-    Promise("H-02", "callers", "What strangers send costs an identity provider a bounded number of questions, and keeps no known caller out.", "issue 15"),
+    Promise("H-02", "callers", "What strangers send costs an identity provider a bounded number of questions, and keeps no known caller out; nor do another caller's tokens.", "issue 15"),
     Promise("H-03", "callers", "No claim makes its user another one, a member of Kubernetes' own groups, or a header.", "issue 15: impersonation"),
     Promise("H-04", "callers", "No handle of one caller means anything in another's hands (sessions, streams, events, plans), and no session is sent an event of another.", "issue 15: a replayed session id"),
     Promise("H-05", "callers", "Bodies, heads, connections and handshakes of strangers are bounded, by number and in bytes, and the next caller is served.", "issue 15: bad input"),

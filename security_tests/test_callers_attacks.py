@@ -601,6 +601,47 @@ def test_many_good_tokens_of_one_caller_push_no_other_out() -> None:
     anyio.run(attack)
 
 
+@pytest.mark.promise("H-02")
+def test_questions_about_one_callers_many_tokens_leave_places_for_others() -> None:
+    """Answers about 200 tokens of mallory are out of date, and the provider hangs over them; about carol's it is asked at
+    once, and about mallory's when it goes on."""
+    hangs, may_go_on, asked = threading.Event(), threading.Event(), threading.Semaphore(0)
+
+    def way(token: str) -> user.Credential:
+        if hangs.is_set() and token != "good":
+            asked.release()
+            may_go_on.wait(60)
+        return user.Credential(user.User("carol" if token == "good" else "mallory"))
+
+    async def attack() -> None:
+        known = opaque.Opaque([way], known_s=0.01)
+        many = [f"good-{number}" for number in range(200)]
+        for token in ("good", *many):
+            await known.find(token)
+        await anyio.sleep(0.02)
+        hangs.set()
+        served = []
+
+        async def use(token: str) -> None:
+            with contextlib.suppress(errors.AuthError):  # more wait than may
+                served.append((await known.find(token)).user.name)
+
+        async with anyio.create_task_group() as tasks:
+            try:
+                for token in many:
+                    tasks.start_soon(use, token)
+                await anyio.to_thread.run_sync(asked.acquire)
+                await anyio.wait_all_tasks_blocked()
+                assert served == []
+                with anyio.fail_after(60):
+                    assert (await known.find("good")).user.name == "carol"
+            finally:
+                may_go_on.set()
+        assert set(served) == {"mallory"}
+
+    anyio.run(attack)
+
+
 # --- another caller's sessions ---
 
 

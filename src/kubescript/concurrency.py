@@ -1,5 +1,5 @@
 """The limit on scripts that run at the same time: a fixed number of places, and a bounded queue per caller. The
-evaluators of all callers share it.
+evaluators of all callers share it. Questions about callers' tokens are limited by the same rules (`auth.opaque`).
 
 Callers get places in turn, subject to dynamic thresholds (Choudhury and Hahne, 1998): a caller that has as many places
 as are free waits. One caller therefore gets at most half of the places, and another always finds some free. The total

@@ -14,7 +14,7 @@ from typing import Final, TypeVar, TypeVarTuple
 import anyio
 import anyio.to_thread
 
-from kubescript import errors
+from kubescript import concurrency, errors
 from kubescript.auth import user
 
 __all__ = ["KNOWN_S", "Opaque", "Questions"]
@@ -29,7 +29,7 @@ _MAX_KNOWN: Final = 2_000
 _THREADS: Final = 8
 """How many questions may be asked at the same time."""
 _QUEUE: Final = 64
-"""How many questions may wait for a thread."""
+"""How many questions about one person may wait for a thread, and how many about all who are not known."""
 _PER_MINUTE: Final = 600
 """How many questions per minute may be asked about tokens that are not known to be good."""
 
@@ -44,30 +44,34 @@ _Kind = TypeVar("_Kind", user.Credential, errors.AuthError)
 class Questions:
     """Threads that ask a provider, and a limit on the questions that wait for them."""
 
-    def __init__(self, per_minute: int | None = None) -> None:
-        """With None, the number of questions per minute is unlimited."""
+    def __init__(self, per_minute: int | None = None, *, shared: bool = False) -> None:
+        """With None, the number of questions per minute is unlimited. `shared` means that the questions are about
+        several people, who get the threads in turn."""
         self._threads = anyio.CapacityLimiter(_THREADS)
-        self._open = 0
+        self._places = concurrency.Concurrency(_THREADS, _QUEUE, shared=shared)
         self._begun: collections.deque[float] | None = None
         if per_minute is not None:
             long_ago = [float("-inf")] * per_minute
             self._begun = collections.deque(long_ago, per_minute)
 
-    async def ask(self, question: Callable[[*_Arguments], _T], *about: *_Arguments) -> _T:
-        """Returns the result of `question`, called with `about`. Raises AuthError when there are too many questions,
-        and any exception of `question`."""
-        if self._open >= _THREADS + _QUEUE:
-            raise _busy()
-        if self._begun is not None:
-            now = time.monotonic()
-            if now - self._begun[0] < _MINUTE_S:
-                raise _busy()
-            self._begun.append(now)
-        self._open += 1
+    async def ask(self, question: Callable[[*_Arguments], _T], *about: *_Arguments, person: str = "") -> _T:
+        """Returns the result of `question`, called with `about`; `person` identifies whom it is about, if that is
+        known. Raises AuthError when there are too many questions, and any exception of `question`."""
         try:
-            return await anyio.to_thread.run_sync(question, *about, limiter=self._threads, abandon_on_cancel=True)
-        finally:
-            self._open -= 1
+            async with self._places.place(person):
+                self._count()
+                return await anyio.to_thread.run_sync(question, *about, limiter=self._threads, abandon_on_cancel=True)
+        except errors.Busy:
+            raise _busy() from None
+
+    def _count(self) -> None:
+        """Counts a question. Raises AuthError when there are too many in a minute."""
+        if self._begun is None:
+            return
+        now = time.monotonic()
+        if now - self._begun[0] < _MINUTE_S:
+            raise _busy()
+        self._begun.append(now)
 
 
 class Opaque:
@@ -81,7 +85,8 @@ class Opaque:
         """Good tokens, each with the end of its validity, after which it is checked again, ahead of unknown tokens."""
         self._refused: OrderedDict[str, tuple[float, errors.AuthError]] = OrderedDict()
         self._under_way: dict[str, anyio.Event] = {}
-        self._known = Questions()
+        # Attack: one caller uses a thousand valid tokens in turn, so that there is no place for questions about others.
+        self._known = Questions(shared=True)
         # Attack: a client sends random tokens, each of which causes a question. Unknown tokens have separate threads, a
         # separate queue and a limit of questions per minute, so that known callers are checked in time and the endpoint
         # is not flooded.
@@ -105,11 +110,13 @@ class Opaque:
         return replace(found, token=token)
 
     async def _ask(self, key: str, token: str) -> _Answer:
-        questions = self._known if key in self._good else self._strangers
+        good = self._good.get(key)
+        questions = self._known if good is not None else self._strangers
+        person = _find_person(good) if good is not None else ""
         refusal = errors.AuthError("the token is not valid")
         for way in self._ways:
             try:
-                return await questions.ask(way, token)
+                return await questions.ask(way, token, person=person)
             except errors.AuthError as error:
                 # A provider that is unavailable may know the token, and clients discard refused tokens.
                 if refusal.code != "auth.unavailable":
@@ -165,12 +172,12 @@ def _find_oldest(answers: Mapping[str, tuple[float, _Answer]]) -> str:
 
 
 def _find_person(answer: tuple[float, _Answer]) -> str:
-    """Returns the name of the user whom an answer is about; empty for a refusal."""
+    """Returns what identifies the person whom an answer is about; empty for a refusal."""
     _, found = answer
     if isinstance(found, user.Credential):
-        return found.user.name
+        return found.user.person
     return ""
 
 
 def _busy() -> errors.AuthError:
-    return errors.AuthError("too many unknown tokens are asked about; try again", code="auth.unavailable")
+    return errors.AuthError("too many tokens are asked about; try again", code="auth.unavailable")

@@ -17,8 +17,9 @@ from typing import Any, Final
 import pytest
 import yaml
 
+from kubescript.changes.store import store
 from kubescript_safety.controlplane import live
-from tests.kit import chart, clients, kubectl, paths, pod, prometheus, trails
+from tests.kit import chart, clients, kubectl, paths, pod, prometheus, stored_plans, trails
 from tests.kit import helm as helms
 from tests.kit.postgres import Postgres
 
@@ -94,6 +95,13 @@ class Administrator:
             name, _, content = text.partition("\n")
             (self.home / name).write_text(content)
         return self.type("".join(re.findall(r"```console\n(.*?)```", section(title), re.DOTALL)))
+
+    @contextlib.contextmanager
+    def plans(self) -> Iterator[store.Store]:
+        """The plans of the database, by the URL in the Secret."""
+        look = "kubectl get secret kubescript-store --namespace kubescript --output 'jsonpath={.data.store}' | base64 -d"
+        with contextlib.closing(store.Store(self.type(look))) as opened:
+            yield opened
 
     @contextlib.contextmanager
     def serving(self, name: str) -> Iterator[pod.Pod]:
@@ -182,6 +190,7 @@ def test_the_page_leads_there_and_back(administrator: Administrator) -> None:
         "kubectl auth can-i watch pods --namespace kubescript --as system:serviceaccount:monitoring:prometheus"
     )
     administrator.follow("Other clusters")
+    administrator.type(re.findall(r"```console\n(.*?)```", section("Other clusters"), re.DOTALL)[1])  # another token
     newer = administrator.follow("Callers").splitlines()[-1]
     with administrator.serving("second"):
         assert "prod-eu" in ask(administrator, "k8s.contexts()")
@@ -191,24 +200,38 @@ def test_the_page_leads_there_and_back(administrator: Administrator) -> None:
     values = "--values values.yaml --values clusters.yaml --values login.yaml"
     (administrator.home / "settings").mkdir()
     text = administrator.type(f"helm template kubescript charts/kubescript --kube-version 1.30 {values}")
-    assert chart.settings(chart.by_kind(text), administrator.home / "settings").auth.tokens_file is None
+    auth = chart.settings(chart.by_kind(text), administrator.home / "settings").auth
+    assert auth.issuer and auth.tokens_file
     change_callers(administrator, newer)
     administrator.follow("PostgreSQL")  # to which that section refers for a new password
     administrator.type("psql kubescript --command \"INSERT INTO kubescript_runbook_uses VALUES ('kept', 'one', 0)\"")
+    declined = plan_two(administrator)
     before = administrator.type(_DATABASE_ID)
     assert "Rollback was a success" in administrator.follow("Upgrade")
     assert administrator.type(_DATABASE_ID) != before  # it was made again, of the dump
     assert "kept|kubescript" in administrator.type(f"psql kubescript -At --command '{_KEPT}'")
+    with administrator.plans() as plans:
+        assert [each.plan.id for each in plans.newest()] == [declined]  # what waited may have been applied since the dump
     remove, look = re.findall(r"```console\n(.*?)```", section("Uninstall"), re.DOTALL)
     administrator.type(f"{remove}\nkubectl delete --filename shared.yaml  # the part of the volumes' class")
     assert administrator.type(look).strip() == ""
 
 
+def plan_two(administrator: Administrator) -> str:
+    """Stores two plans, one that waits and one that is declined, of which it returns the id."""
+    waiting, declined = stored_plans.made(), stored_plans.made()
+    with administrator.plans() as plans:
+        for each in (waiting, declined):
+            plans.add(each)
+        plans.decide(declined.id, stored_plans.answer(declined, approves=False))
+    return declined.id
+
+
 def change_callers(administrator: Administrator, newer: str) -> None:
     """Follows the section about changes: of two lines the newer one is left, then none; all pods are other ones."""
     rotate, end_pods, restart = re.findall(r"```console\n(.*?)```", section("Change something"), re.DOTALL)
-    (choose_none,) = re.findall(r"lock her out by `(.*?)`", section("Change something"))
-    lock_out = re.sub("awk .*? tokens", lambda _: f"{choose_none} tokens", rotate)
+    (keep_none,) = re.findall(r"locks her out, with `(.*?)`", section("Change something"))
+    lock_out = re.sub("keep=.*", lambda _: keep_none, rotate)
     look = "kubectl get secret kubescript --namespace kubescript --output 'jsonpath={.data.tokens\\.csv}' | base64 --decode"
     digest = hashlib.sha256(newer.encode()).hexdigest()
     assert administrator.type(look).count("alice") == 2
@@ -253,8 +276,9 @@ def test_the_gateway_s_values_go_with_the_others(tmp_path: Path) -> None:
     """In place of the Ingress: clients come from the Gateway's namespace and from no other."""
     gateway = yaml.safe_load(re.findall(r"```yaml\n(.*?)```", section("TLS"), re.DOTALL)[0])
     file = tmp_path / "values.yaml"
-    file.write_text(yaml.safe_dump({**values(), **gateway, "ingress": {"enabled": False}}))
-    made = chart.by_kind(chart.render(tmp_path, "--values", str(file)))
+    file.write_text(yaml.safe_dump(values()))
+    (tmp_path / "gateway.yaml").write_text(yaml.safe_dump(gateway))
+    made = chart.by_kind(chart.render(tmp_path, "--values", str(file), "--values", str(tmp_path / "gateway.yaml")))
     assert "HTTPRoute" in made and "Ingress" not in made
     clients_of = made["NetworkPolicy"]["spec"]["ingress"][0]["from"][0]["namespaceSelector"]
     assert clients_of == {"matchLabels": {"kubernetes.io/metadata.name": "gateways"}}

@@ -99,7 +99,9 @@ class Administrator:
     @contextlib.contextmanager
     def plans(self) -> Iterator[store.Store]:
         """The plans of the database, by the URL in the Secret."""
-        look = "kubectl get secret kubescript-store --namespace kubescript --output 'jsonpath={.data.store}' | base64 -d"
+        look = (
+            "kubectl get secret kubescript-store --namespace kubescript --output 'jsonpath={.data.store}' | base64 -d"
+        )
         with contextlib.closing(store.Store(self.type(look))) as opened:
             yield opened
 
@@ -211,7 +213,8 @@ def test_the_page_leads_there_and_back(administrator: Administrator) -> None:
     assert administrator.type(_DATABASE_ID) != before  # it was made again, of the dump
     assert "kept|kubescript" in administrator.type(f"psql kubescript -At --command '{_KEPT}'")
     with administrator.plans() as plans:
-        assert [each.plan.id for each in plans.newest()] == [declined]  # what waited may have been applied since the dump
+        kept = [each.plan.id for each in plans.newest()]
+    assert kept == [declined]  # what waited may have been applied since the dump
     remove, look = re.findall(r"```console\n(.*?)```", section("Uninstall"), re.DOTALL)
     administrator.type(f"{remove}\nkubectl delete --filename shared.yaml  # the part of the volumes' class")
     assert administrator.type(look).strip() == ""

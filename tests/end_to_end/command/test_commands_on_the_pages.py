@@ -204,7 +204,10 @@ def parse(line: str) -> None:
     rest: Sequence[str] = words[1:]
     context: click.Context | None = None
     while True:
-        context = command.make_context(command.name, list(rest), parent=context)
+        try:
+            context = command.make_context(command.name, list(rest), parent=context)
+        except click.exceptions.Exit:  # after --version
+            return
         rest = [*context._protected_args, *context.args]
         if not isinstance(command, click.Group) or not rest:
             return

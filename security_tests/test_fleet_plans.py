@@ -81,7 +81,8 @@ class World:
         led = server or self.found
         cluster = {**led.cluster, "server": led.cluster["server"].replace("127.0.0.1", host)}
         content = fleets.kubeconfig("one", cluster, led.user, labels)
-        self.opened.fleet._publish({each.name: each for each in member.list_all(content.encode(), Path("/"), "a test")})
+        members, _ = member.list_all(content.encode(), Path("/"), "a test")
+        self.opened.fleet._publish({each.name: each for each in members})
 
     def remove(self) -> None:
         """Takes the cluster out of the fleet."""

@@ -60,7 +60,7 @@ class World:
         """A found cluster that is this recorder."""
         cluster = {"server": f"http://127.0.0.1:{self.servers[server].port}"}
         content = fleets.kubeconfig(name, cluster, {"token": f"token-of-{server}"}, labels)
-        (found,) = member.list_all(content.encode(), Path("/"), "a test")
+        (found,), _ = member.list_all(content.encode(), Path("/"), "a test")
         return found
 
     def publish(self, *found: member.Member) -> None:

@@ -117,7 +117,9 @@ class Application:
         """How busy the server is."""
         scripts = self._shared.places.scripts
         plans = self._keeper.waiting if self._keeper is not None else 0
-        return evaluation.Load(scripts.running, scripts.waiting, self.executor.spares, plans, self.fleet.is_ok)
+        return evaluation.Load(
+            scripts.running, scripts.waiting, self.executor.spares, plans, self.fleet.is_ok, self.fleet.left_out
+        )
 
     def server(self) -> served.Served:
         """Returns the MCP server for callers that need not authenticate. Raises ConfigError."""

@@ -51,6 +51,8 @@ class Cluster:
     read_only: bool
     writes: str
     """The mode: off, plan or direct."""
+    is_found: bool
+    """Whether no setting lists it."""
     denied: tuple[str, ...]
     """Rules that hide their objects entirely."""
     metadata_only: tuple[str, ...] = ()
@@ -69,17 +71,24 @@ class Cluster:
 
     @property
     def healthy(self) -> bool:
-        """Whether the cluster exists and no rule is wrong."""
-        if self.problem:
-            return False
-        if self.answer is not None and self.answer.problem:
-            return False
-        return not any(finding.wrong for finding in self.rules)
+        """Whether no rule is wrong, and the cluster answers scripts. A found one need not: whoever may add
+        clusters to the fleet makes no server unhealthy."""
+        return not any(finding.wrong for finding in self.rules) and (self.is_found or self._answers)
+
+    @property
+    def _answers(self) -> bool:
+        """Whether the cluster exists, and scripts will be answered."""
+        return not self.problem and (self.answer is None or not self.answer.problem)
+
+    @property
+    def _mark(self) -> str:
+        if not self.healthy:
+            return "WRONG"
+        return "ok" if self._answers else "WARNING"
 
     def as_text(self) -> str:
         """Returns a line about the cluster, and lines about its problems."""
-        mark = "ok     " if self.healthy else "WRONG  "
-        line = f"{mark} {sanitizing.printable(self.name)}: {self.source}"
+        line = f"{self._mark:<7} {sanitizing.printable(self.name)}: {self.source}"
         # Permissions of a cluster that does not exist are of no use.
         if not self.problem:
             line += f", {self._describe_rules()}"
@@ -134,8 +143,8 @@ class Report:
     runbooks: tuple[tuple[bool, str], ...] = ()
     """The findings about the folder of runbooks, each with whether it is as it should be; they do not make a server
     unhealthy."""
-    fleet: tuple[tuple[bool, str], ...] = ()
-    """The findings about where clusters are found, each with whether it is as it should be."""
+    fleet: tuple[findings.Finding, ...] = ()
+    """The findings about where clusters are found."""
     serving: tuple[findings.Finding, ...] = ()
     """The findings about the http transport, its callers, and what replicas share."""
 
@@ -146,9 +155,9 @@ class Report:
         can_record, _ = self.audit
         if self.missing or not can_record:
             return False
-        if any(finding.mark == "FAILED" for finding in self.serving):
+        if any(finding.mark == "FAILED" for finding in (*self.serving, *self.fleet)):
             return False
-        if not all(context.healthy for context in self.contexts) or not all(answers for answers, _ in self.fleet):
+        if not all(context.healthy for context in self.contexts):
             return False
         return all(can_run for _, can_run, _ in self.commands)
 
@@ -182,7 +191,7 @@ class Report:
             "approval": self.approval,
             "namesakes": self.namesakes,
             "runbooks": [{"ok": is_good, "detail": detail} for is_good, detail in self.runbooks],
-            "fleet": [{"ok": is_good, "detail": detail} for is_good, detail in self.fleet],
+            "fleet": [finding._asdict() for finding in self.fleet],
             "serving": [finding._asdict() for finding in self.serving],
             "connect": self.connect if self.healthy else "",
             "commands": commands,
@@ -213,9 +222,7 @@ class Report:
         for is_good, detail in self.runbooks:
             mark = "ok     " if is_good else "WARNING"
             lines.append(f"{mark} {'runbooks':<13} {sanitizing.printable(detail)}")
-        for answers, detail in self.fleet:
-            mark = "ok     " if answers else "FAILED "
-            lines.append(f"{mark} {'fleet':<13} {sanitizing.printable(detail)}")
+        lines += [f"{each.mark:<7} {each.topic:<13} {sanitizing.printable(each.text)}" for each in self.fleet]
         missing = ", ".join(self.missing)
         lines.append(f"missing: {missing}" if missing else "every layer of the sandbox holds")
         lines += [context.as_text() for context in self.contexts]

@@ -14,7 +14,7 @@ from kubescript import clusters, config, errors, programs, redaction
 from kubescript.audit import recorder
 from kubescript.auth import namesakes
 from kubescript.changes.rules import write_settings
-from kubescript.cli import caller_tokens, diagnosis, questions, rights, serving, stores
+from kubescript.cli import caller_tokens, diagnosis, findings, questions, rights, serving, stores
 from kubescript.cluster import kubeconfig
 from kubescript.commands import examination
 from kubescript.fleet import directory, fleet, member, sources
@@ -32,6 +32,8 @@ _AT_ONCE: Final = 8
 """How many clusters are asked at the same time."""
 _MAX_EXAMINED: Final = 50
 """How many clusters are examined where some are found; all that are listed are."""
+_FLEET: Final = "fleet"
+"""The topic of findings about where clusters are found."""
 _MAX_LABELS: Final = 200
 """Characters of one cluster's labels."""
 _MAX_WARNINGS: Final = 20
@@ -94,12 +96,12 @@ def examine(
 
 def _command_lines(settings: config.Settings) -> tuple[tuple[str, bool, str], ...]:
     """Returns the served toolsets that run command lines, whether these can run here, and a description of each."""
-    findings = []
+    found = []
     for toolset in config.ROUTES:
         if toolset in settings.toolsets:
             can_run, text = examination.examine(settings, toolset)
-            findings.append((toolset, can_run, text))
-    return tuple(findings)
+            found.append((toolset, can_run, text))
+    return tuple(found)
 
 
 def _clusters(settings: config.Settings, known: directory.Directory, *, offline: bool) -> tuple[diagnosis.Cluster, ...]:
@@ -129,17 +131,22 @@ def _clusters(settings: config.Settings, known: directory.Directory, *, offline:
 
 
 @contextlib.contextmanager
-def _found(settings: config.Settings) -> Iterator[tuple[directory.Directory, tuple[tuple[bool, str], ...]]]:
+def _found(settings: config.Settings) -> Iterator[tuple[directory.Directory, tuple[findings.Finding, ...]]]:
     """Yields the clusters that scripts may name, and the findings about the fleet's source."""
     found = sources.open_fleet(settings)
     with contextlib.closing(found), _warnings_of_fleet() as warnings:
         found.start()
         known = directory.Directory(settings, found)
-        findings: tuple[tuple[bool, str], ...] = ()
+        said: tuple[findings.Finding, ...] = ()
         if found.is_on:
-            findings = (_examine_source(settings.fleet, found),)
-            findings += tuple((False, text) for text in warnings if text != found.problem)
-        yield known, findings
+            answer = _examine_source(settings.fleet, found)
+            left_out = [text for text in warnings if text != found.problem]
+            left_out += [
+                f"{name} is left out: a context of the settings has this name"
+                for name in sorted(found.members().keys() & settings.contexts.keys())
+            ]
+            said = (answer, *(findings.Finding("WARNING", _FLEET, text) for text in left_out))
+        yield known, said
 
 
 @contextlib.contextmanager
@@ -163,20 +170,21 @@ def _warnings_of_fleet() -> Iterator[list[str]]:
         logger.setLevel(level)
 
 
-def _examine_source(settings: config.Fleet, found: fleet.Fleet) -> tuple[bool, str]:
+def _examine_source(settings: config.Fleet, found: fleet.Fleet) -> findings.Finding:
     """Waits for the first clusters or a problem; returns whether the source answers, and how many it has found."""
     ends = time.monotonic() + _FIRST_SET_S
     while not found.wait(_STEP_S) and not found.problem and time.monotonic() < ends:
         continue
     if found.problem:
-        return False, f"{settings.source}: {found.problem}"
+        return findings.Finding("FAILED", _FLEET, f"{settings.source}: {found.problem}")
     if not found.wait(0):
-        return False, f"{settings.source}: it has not answered within {_FIRST_SET_S:.0f} s"
+        text = f"{settings.source}: it has not answered within {_FIRST_SET_S:.0f} s"
+        return findings.Finding("FAILED", _FLEET, text)
     count = len(found.members())
-    text = f"{settings.source}: {count} clusters were found"
+    text = f"{settings.source}: {'1 cluster was' if count == 1 else f'{count} clusters were'} found"
     if count > _MAX_EXAMINED:
         text += f"; the first {_MAX_EXAMINED} are examined"
-    return True, text
+    return findings.Finding("ok" if found.is_ok else "FAILED", _FLEET, text)
 
 
 def _cluster(
@@ -204,6 +212,7 @@ def _cluster(
         source=source,
         read_only=policy.writes == "off",
         writes=policy.writes,
+        is_found=found is not None,
         denied=tuple(rule.id for rule in all_rules if rule.serve == "nothing"),
         metadata_only=tuple(rule.id for rule in all_rules if rule.serve == "metadata"),
         keys_only=tuple(dict.fromkeys(rule.id for rule in all_rules if rule.serve == "keys")),

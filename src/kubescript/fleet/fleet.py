@@ -35,6 +35,10 @@ class Source(Protocol):
     def is_full(self) -> bool:
         """Whether what would be a cluster is left out because there is too much of it."""
 
+    @property
+    def left_out(self) -> int:
+        """How many objects, files and contexts make no usable cluster."""
+
     def watch(self, publish: Callable[[Mapping[str, member.Member]], None], stop: threading.Event) -> None:
         """Publishes all members, and all of them again after each change, until `stop` is set. What cannot be read of
         one member is logged, without its secrets, and the member left out. While the source does not answer, nothing
@@ -74,6 +78,11 @@ class Fleet:
     def is_ok(self) -> bool:
         """Whether the source can be read, and all of its clusters are offered."""
         return self._source is None or not (self.problem or self._source.is_full or self._is_cut)
+
+    @property
+    def left_out(self) -> int:
+        """How many objects, files and contexts make no usable cluster."""
+        return self._source.left_out if self._source is not None else 0
 
     def members(self) -> Mapping[str, member.Member]:
         """Returns the members by name, sorted. The mapping never changes; a new set is a new mapping."""

@@ -24,6 +24,8 @@ tells."""
 _MAX_FILES: Final = 10_000
 _State = tuple[int, int, int]
 """A file's inode, size, and time of change, also of its mode."""
+_Contents = tuple[list[member.Member], int]
+"""The members of a file, and how many of its contexts cannot be used; 1 if the whole file cannot."""
 
 
 class Folder:
@@ -36,10 +38,17 @@ class Folder:
         """See `fleet.Source`: all files are read, and `fleet.Fleet` counts."""
         self._path = path
         self._every_s = every_s
-        self._read: dict[Path, tuple[_State, list[member.Member]]] = {}
+        self._read: dict[Path, tuple[_State, _Contents]] = {}
         """The files as they were last read, so that only changed ones are read again."""
         self._unread: set[Path] = set()
         """The files that could not be read, and are tried again."""
+        self._ambiguous = 0
+        """How many members have no name of their own."""
+
+    @property
+    def left_out(self) -> int:
+        """See `fleet.Source`."""
+        return sum(unusable for _, (_, unusable) in self._read.values()) + len(self._unread) + self._ambiguous
 
     def watch(self, publish: Callable[[Mapping[str, member.Member]], None], stop: threading.Event) -> None:
         """See `fleet.Source`."""
@@ -49,7 +58,9 @@ class Folder:
             found = self._update(states) if states is not None else before
             if found is not None and found != before:
                 before = found
-                publish(_name(found))
+                named = _name(found)
+                self._ambiguous = sum(map(len, found.values())) - len(named)
+                publish(named)
             stop.wait(self._every_s)
 
     def _look(self) -> dict[Path, _State] | None:
@@ -68,9 +79,9 @@ class Folder:
         read = {}
         before, self._unread = self._unread, set()
         for path, state in states.items():
-            known, members = self._read.get(path, (None, []))
+            known, contents = self._read.get(path, (None, ([], 0)))
             try:
-                read[path] = (state, members if known == state else _read(path))
+                read[path] = (state, contents if known == state else _read(path))
             except OSError as error:  # it may be readable soon without a change: too many other files were open
                 self._unread.add(path)
                 if path not in before:
@@ -79,7 +90,7 @@ class Folder:
                         extra={"event": "fleet.unreadable"},
                     )  # fmt: skip
         self._read = read
-        return {path: members for path, (_, members) in read.items()}
+        return {path: members for path, (_, (members, _)) in read.items()}
 
 
 def _files(folder: Path) -> Iterator[tuple[Path, _State]]:
@@ -94,7 +105,7 @@ def _files(folder: Path) -> Iterator[tuple[Path, _State]]:
             yield path, (state.st_ino, state.st_size, state.st_ctime_ns)
 
 
-def _read(path: Path) -> list[member.Member]:
+def _read(path: Path) -> _Contents:
     """Returns the members of one file; none, and a warning, if it is no kubeconfig. Raises OSError."""
     what = f"the kubeconfig {sanitizing.printable(path.name)}"
     with path.open("rb") as file:
@@ -107,7 +118,7 @@ def _read(path: Path) -> list[member.Member]:
         log.warning("%s", error.message, extra={"event": "fleet.unreadable"})
     except Exception:  # whatever it is, the other files are read; its text may be a token
         log.warning("%s: %s", what, member.UNREADABLE, extra={"event": "fleet.unreadable"})
-    return []
+    return [], 1
 
 
 def _name(read: Mapping[Path, list[member.Member]]) -> dict[str, member.Member]:

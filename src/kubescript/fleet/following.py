@@ -47,6 +47,8 @@ class Followed(abc.ABC):
 
     def __init__(self, *watches: hub.Watch[Any]) -> None:
         self._watches = watches
+        self.left_out = 0
+        """See `fleet.Source`."""
 
     @property
     def problem(self) -> str:
@@ -79,6 +81,7 @@ class Followed(abc.ABC):
                 changes = [each.changes for each in self._watches]
                 if all(changes) and changes != published:
                     found.update([*self._list_unread(), *self.find()])
+                    self.left_out = len(found.problems)
                     publish(found.members)
                     published = changes
         finally:
@@ -98,7 +101,7 @@ class _Found:
     def __init__(self) -> None:
         self.members: dict[str, member.Member] = {}
         self._checked: dict[str, tuple[Candidate, member.Member | Problem]] = {}
-        self._problems: set[Problem] = set()
+        self.problems: set[Problem] = set()
 
     def update(self, found: Iterable[Candidate | Problem]) -> None:
         """Checks the candidates, and logs the new problems."""
@@ -111,9 +114,9 @@ class _Found:
                 checked[each.name] = (each, self._check(each))
         results = [result for _, result in checked.values()]
         problems.update(result for result in results if isinstance(result, Problem))
-        _log(problems - self._problems)
+        _log(problems - self.problems)
         self.members = {result.name: result for result in results if isinstance(result, member.Member)}
-        self._checked, self._problems = checked, problems
+        self._checked, self.problems = checked, problems
 
     def _check(self, found: Candidate) -> member.Member | Problem:
         # YAML takes milliseconds a kubeconfig: with 1,000 clusters, a change of one must not check all of them.

@@ -91,17 +91,19 @@ def check(name: str, labels: Mapping[str, str], content: bytes) -> Member:
     return _member(name, labels, kept, credentials, namespace, "found")
 
 
-def list_all(content: bytes, folder: Path, what: str) -> list[Member]:
-    """Returns a member for each context of an operator's kubeconfig file in `folder`; logs those that cannot be used.
-    Raises ClusterError, which calls the file `what`."""
+def list_all(content: bytes, folder: Path, what: str) -> tuple[list[Member], int]:
+    """Returns a member for each context of an operator's kubeconfig file in `folder`, and how many contexts cannot be
+    used, which are logged. Raises ClusterError, which calls the file `what`."""
     data = kubeconfig.parse(content, what)
     members = []
+    left_out = 0
     for entry in kubeconfig.entries(data, "contexts"):
         try:
             members.append(_of_context(data, entry, folder))
         except errors.ClusterError as error:
+            left_out += 1
             log.warning("%s: %s", what, error.message, extra={"event": "fleet.unusable"})
-    return members
+    return members, left_out
 
 
 def rename(found: Member, name: str) -> Member:

@@ -61,6 +61,8 @@ class Load:
     """How many plans wait for a person, lately; those of all servers with the same store."""
     is_fleet_ok: bool = True
     """Whether all clusters of the fleet can be found and are offered."""
+    left_out: int = 0
+    """How many objects, files and contexts of the fleet make no usable cluster."""
 
 
 Observer = Callable[[Evaluation], None]

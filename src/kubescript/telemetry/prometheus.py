@@ -70,6 +70,10 @@ class Metrics:
         plans.set_function(lambda: load().plans)
         fleet = client.Gauge("kubescript_fleet_ok", "Whether all clusters of the fleet are found.", registry=own)
         fleet.set_function(lambda: load().is_fleet_ok)
+        left_out = client.Gauge(
+            "kubescript_fleet_left_out", "Objects of the fleet that make no usable cluster.", registry=own
+        )
+        left_out.set_function(lambda: load().left_out)
         about = client.Gauge("kubescript_info", "The running version.", ["version"], registry=own)
         running = about.labels(kubescript.__version__)
         running.set(1)

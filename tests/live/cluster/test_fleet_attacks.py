@@ -122,10 +122,12 @@ def test_only_a_plain_kubeconfig_makes_a_cluster(hub: Hub, tmp_path: Path, caplo
     with clients.application(["--toolsets", "code", "--config", str(config)]) as opened:
         patience.until(lambda: list(opened.fleet.members()) == ["good"])
         assert f"{hub.namespace}:good" in anyio.run(ask, opened)
+        assert opened.load.left_out == len(planted)
         for name in planted:
             assert f"{name} is left out" in caplog.text or f"/{name} is left out" in caplog.text
         hub.put(hub.secret("exec", {"kubeconfig": hub.member("good")}, label))
         patience.until(lambda: list(opened.fleet.members()) == ["exec", "good"])
+        patience.until(lambda: opened.load.left_out == len(planted) - 1)
     assert not touched.exists()
     assert CANARY not in caplog.text
 

@@ -178,7 +178,7 @@ def test_a_cluster_profile_is_a_cluster(hub: Hub, tmp_path: Path) -> None:
 
 
 def test_doctor_says_which_right_is_missing(hub: Hub, tmp_path: Path) -> None:
-    """And how many clusters are found once it is there."""
+    """And how many clusters are found once it is there; of one that may do nothing, the role that it lacks."""
     kubeconfig, file = tmp_path / "kubeconfig", tmp_path / "kubescript.yaml"
     kubeconfig.write_text(json.dumps(hub.member("doctor")))
     named = {"source": "secrets", "kubeconfig": str(kubeconfig), "label_selector": "fleet=none"}
@@ -189,3 +189,7 @@ def test_doctor_says_which_right_is_missing(hub: Hub, tmp_path: Path) -> None:
     hub.bind("doctor", [{"apiGroups": [""], "resources": ["secrets"], "verbs": ["list", "watch"]}], in_all=False)
     done = commands.run("doctor", "--config", str(file), environment=commands.BARE)
     assert done.returncode == 0 and "secrets: 0 clusters were found" in done.stdout
+    hub.put(hub.secret("poor", {"kubeconfig": hub.member("poor")}, {"fleet": "none"}))
+    done = commands.run("doctor", "--config", str(file), environment=commands.BARE)
+    assert done.returncode == 0 and "secrets: 1 cluster was found" in done.stdout
+    assert "WARNING poor: found" in done.stdout and f" --serviceaccount={hub.namespace}:poor\n" in done.stdout

@@ -222,19 +222,23 @@ def test_a_plan_is_for_the_settings_of_its_time(folder: fleets.Folder, tmp_path:
 
 
 def test_doctor_lists_what_is_found(folder: fleets.Folder, tmp_path: Path) -> None:
-    """Each cluster with its labels and whether it answers; what cannot be used is named with the reason, and a folder
-    that is not there is wrong."""
+    """Each cluster with its labels and whether it answers; what cannot be used is named with the reason, as is what has
+    the name of a listed context; only a folder that is not there is wrong."""
     file = tmp_path / "kubescript.toml"
     file.write_text(folder.settings())
     folder.add("a", env="prod", region="eu")
     done = commands.run("doctor", "--config", str(file), environment=commands.BARE)
-    assert "ok      fleet         kubeconfig-dir: 1 clusters were found" in done.stdout
+    assert "ok      fleet         kubeconfig-dir: 1 cluster was found" in done.stdout
     assert "ok      a: found, labels env=prod,region=eu" in done.stdout
     folder.add("dead", {"server": "https://127.0.0.1:1"})
     (folder.path / "broken.yaml").write_text("contexts: [{name: c, context: {cluster: none}}]")
     done = commands.run("doctor", "--config", str(file), environment=commands.BARE)
-    assert done.returncode == 1 and "WRONG   dead: found, labels none" in done.stdout
-    assert "FAILED  fleet         the kubeconfig broken.yaml: cluster c cannot be used: the cluster that" in done.stdout
+    assert done.returncode == 0 and "WARNING dead: found, labels none" in done.stdout
+    assert "WARNING fleet         the kubeconfig broken.yaml: cluster c cannot be used: the cluster that" in done.stdout
+    own = f'[contexts.a]\nkubeconfig = "{folder.path}/a.yaml"\n'
+    file.write_text(folder.settings() + own)
+    done = commands.run("doctor", "--config", str(file), environment=commands.BARE)
+    assert "WARNING fleet         a is left out: a context of the settings has this name" in done.stdout
     file.write_text(folder.settings().replace(str(folder.path), str(folder.path / "none")))
     done = commands.run("doctor", "--config", str(file), environment=commands.BARE)
     assert done.returncode == 1

@@ -131,8 +131,10 @@ def test_a_folder_is_followed(watched: fleet.Fleet, tmp_path: Path) -> None:
     assert json.loads(both["a-default"].kubeconfig)["current-context"] == "a-default"
     write(tmp_path / "c.yaml", kubeconfig(name="b-default"))
     wait_for(watched, {"a-default"})
+    assert watched.left_out == 2
     write(tmp_path / "c.yaml", {})
     wait_for(watched, {"a-default", "b-default"})
+    assert watched.left_out == 0
     write(tmp_path / "b.yaml", {"contexts": "none"})
     wait_for(watched, {"default"})
     (tmp_path / "a.yaml").unlink()
@@ -147,6 +149,7 @@ def test_no_file_stops_the_others(watched: fleet.Fleet, tmp_path: Path, caplog: 
         (tmp_path / f"{number}.yaml").write_text(content)
     write(tmp_path / "z.yaml", kubeconfig(name="good"))
     wait_for(watched, {"good"})
+    assert watched.left_out == len(values)
     for number in range(len(values)):
         assert f"{number}.yaml" in caplog.text
     assert "c4nary" not in caplog.text

@@ -324,10 +324,8 @@ def test_another_replica_goes_on_as_the_author(server: Server, monkeypatch: pyte
 
 def _only(server: Server, plans: set[str]) -> None:
     """What a server does at its start, for these plans."""
-    approvals = server.approvals
-    approvals._left.update(set(approvals._plans().list_unfinished()) - plans)
-    unfinished.resume(approvals)
-    approvals._left.clear()
+    for plan_id in server.approvals.list_unfinished().keys() & plans:
+        server.approvals.resume(plan_id)
 
 
 # --- with the author's own token ---------------------------------------------------------------------------------------

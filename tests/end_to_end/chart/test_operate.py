@@ -204,8 +204,8 @@ def test_the_page_leads_there_and_back(administrator: Administrator) -> None:
     text = administrator.type(f"helm template kubescript charts/kubescript --kube-version 1.30 {values}")
     auth = chart.settings(chart.by_kind(text), administrator.home / "settings").auth
     assert auth.issuer and auth.tokens_file
+    administrator.follow("PostgreSQL")  # for another password; callers stay
     change_callers(administrator, newer)
-    administrator.follow("PostgreSQL")  # to which that section refers for a new password
     administrator.type("psql kubescript --command \"INSERT INTO kubescript_runbook_uses VALUES ('kept', 'one', 0)\"")
     declined = plan_two(administrator)
     before = administrator.type(_DATABASE_ID)

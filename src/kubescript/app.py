@@ -77,6 +77,8 @@ class Application:
         self.fleet = sources.open_fleet(settings)
         """The clusters that are found."""
         self.fleet.start()
+        self.verifier: authenticator.Authenticator | None = None
+        """What identifies the callers, once a transport serves some that must be known."""
         self._lock = threading.Lock()
         self._plans = settings.plans
         self._keeper: recovery.Keeper | None = None
@@ -144,11 +146,8 @@ class Application:
         except errors.WorkerError as error:
             workers = error.message
         checks = {"workers": workers, "cluster": self._cluster_state()}
-        beside = {}
-        if self.settings.auth.tokens_file is not None:
-            from kubescript.auth import tokens_file
-
-            beside["callers"] = tokens_file.check(self.settings.auth.tokens_file)
+        callers = self.verifier.check() if self.verifier is not None else ""
+        beside = {"callers": callers} if callers else {}
         self._exports.note_checks(checks | beside)
         return backend.Readiness(checks, beside)
 

@@ -166,6 +166,17 @@ class Authenticator:
             raise errors.AuthError(f"the token lacks a scope of {needed}", code="auth.scope")
         return found
 
+    def check(self) -> str:
+        """Returns `ok`, or what is wrong with the file of tokens and with the identity provider's keys; empty without
+        both. May be called in any thread."""
+        found = []
+        if self._settings.tokens_file is not None:
+            found.append(tokens_file.check(self._settings.tokens_file))
+        if self._jwts is not None:
+            found.append(self._jwts.check_keys())
+        wrong = [each for each in found if each != "ok"]
+        return "; ".join(wrong or found[:1])
+
     def close(self) -> None:
         """Closes the connections to the identity provider."""
         if self._source is not None:

@@ -6,6 +6,7 @@ While the provider is unavailable, the last keys stay valid for an hour.
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -45,18 +46,25 @@ class Keys:
         """When keys last arrived."""
         self._asked = float("-inf")
         """When they were last requested."""
+        self.problem = ""
+        """Why the issuer gave no keys when last asked; empty if it gave some, or was not asked yet."""
 
     def get(self, key_id: str) -> jwt.PyJWK | None:
         """Returns a key at once; None if it is unknown. Old keys are fetched again in the background."""
-        age = time.monotonic() - self._fetched
-        if age > _KEPT_S:
+        if not self.are_known:
             return None
-        is_being_fetched = self._lock.locked()
-        if age > _FRESH_S and self._may_ask() and not is_being_fetched:
-            # No request waits for a renewal: the last keys are still valid.
-            renewal = threading.Thread(target=self._renew, name="kubescript-keys", daemon=True)
-            renewal.start()
+        # No request waits for a renewal: the last keys are still valid.
+        self.renew()
         return self._keys.get(key_id)
+
+    def renew(self) -> None:
+        """Fetches the keys in the background if there are none, if they are old, or if the issuer gave none when last
+        asked."""
+        is_old = time.monotonic() - self._fetched > _FRESH_S
+        is_being_fetched = self._lock.locked()
+        if (is_old or self.problem) and self._may_ask() and not is_being_fetched:
+            renewal = threading.Thread(target=self._fetch_late, name="kubescript-keys", daemon=True)
+            renewal.start()
 
     def wants(self, key_id: str) -> bool:
         """Says whether the issuer should be asked for a key."""
@@ -70,6 +78,10 @@ class Keys:
             try:
                 self._keys = _usable(self._fetch())
                 self._fetched = time.monotonic()
+                self.problem = ""
+            except errors.AuthError as error:
+                self.problem = error.explained
+                raise
             finally:
                 self._asked = time.monotonic()
 
@@ -82,11 +94,9 @@ class Keys:
         since_asked = time.monotonic() - self._asked
         return since_asked >= _COOLDOWN_S
 
-    def _renew(self) -> None:
-        try:
+    def _fetch_late(self) -> None:
+        with contextlib.suppress(errors.AuthError):  # the last keys stay valid
             self.fetch()
-        except errors.AuthError:
-            return  # the last keys stay valid
 
 
 def _usable(found: Mapping[str, Any]) -> Mapping[str, jwt.PyJWK]:

@@ -78,6 +78,9 @@ class Tenant(Protocol):
 class Backend(Protocol):
     """A server without a transport."""
 
+    verifier: authenticator.Authenticator | None
+    """What identifies the callers; a transport sets it, and `ready` asks it."""
+
     @property
     def settings(self) -> config.Settings:
         """The settings in force."""

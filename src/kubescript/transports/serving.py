@@ -202,6 +202,7 @@ def _build_application(
         resources = [endpoints.resource(url, path) for path in ("", *endpoints.PATHS)]
         verifier = authenticator.Authenticator(settings, resources, lambda: server.operator.contexts.reviewer.cluster)
         closing.callback(verifier.close)
+        server.verifier = verifier
         open_paths = routes.OPEN | ({"/metrics"} if settings.http.open_metrics else frozenset())
         resource = url if settings.auth.issuer is not None else ""
         app = authentication.Authentication(

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
 import json
+import secrets
 import time
 import urllib.parse
 import urllib.request
@@ -21,6 +24,9 @@ from mcp.shared.auth import OAuthClientInformationFull, OAuthClientMetadata, OAu
 from pydantic import AnyUrl
 
 from kubescript.auth import claims as token_claims
+from kubescript.auth import keys as token_keys
+from kubescript.auth import provider as token_provider
+from kubescript.transports import ending, status
 from tests.kit import clients, echoing, http_server, patience, trails
 from tests.kit.identity_provider import IdentityProvider, RefusedError
 
@@ -290,6 +296,35 @@ def test_callers_are_served_while_the_provider_is_away(identity_provider: Identi
     with identity_provider.silent():
         assert asked(port, token).status_code == 200
     assert asked(port, identity_provider.token("eve")).status_code == 403
+
+
+def test_a_provider_that_gives_no_keys_is_seen(
+    identity_provider: IdentityProvider, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Before any caller comes, in /ready, which stays ready, and in the metric; once it gives them, all is well."""
+    for module, name in ((status, "_READY_S"), (status, "_METRICS_S"), (token_keys, "_COOLDOWN_S")):
+        monkeypatch.setattr(module, name, 0.1)
+    monkeypatch.setattr(token_provider, "_TIMEOUT_S", 0.5)
+    monkeypatch.setattr(ending, "_TICKS", 0)  # no balancer asks /ready
+    token = secrets.token_hex(32)
+    digest = hashlib.sha256(token.encode()).hexdigest()
+    settings = tmp_path / "settings.toml"
+    settings.write_text(SETTINGS.format(issuer=identity_provider.issuer) + f'[auth.tokens]\nann = "sha256:{digest}"\n')
+    flags = ("--toolsets", "code", "--snapshot", str(trails.snapshot(tmp_path)), "--config", str(settings))
+    with contextlib.ExitStack() as silence:
+        silence.enter_context(identity_provider.silent())
+        with http_server.serving(flags) as port:
+
+            def found(path: str) -> str:
+                headers = {"authorization": f"Bearer {token}"}
+                return httpx2.get(f"http://127.0.0.1:{port}/{path}", headers=headers, timeout=60).text
+
+            patience.until(lambda: "the identity provider cannot be asked now" in found("ready"))
+            assert '"status":"ready"' in found("ready")
+            patience.until(lambda: 'kubescript_check_ok{check="callers"} 0.0' in found("metrics"))
+            silence.close()
+            patience.until(lambda: '"callers":"ok"' in found("ready"))
+            patience.until(lambda: 'kubescript_check_ok{check="callers"} 1.0' in found("metrics"))
 
 
 def asked(port: int, token: str) -> httpx2.Response:

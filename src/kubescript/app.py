@@ -12,7 +12,6 @@ import logging
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from http import HTTPStatus
 from typing import TYPE_CHECKING, Final
 
 import kubescript
@@ -23,17 +22,17 @@ from kubescript.changes import authors, recovery
 from kubescript.changes.page import rights
 from kubescript.changes.rules import write_settings
 from kubescript.commands import processes
+from kubescript.database import stores
 from kubescript.fleet import sources
-from kubescript.request import request
 from kubescript.telemetry import evaluation, exports
 from kubescript.toolsets import builtin
-from kubescript_sandbox.host import cancellation, executor, spawner
+from kubescript_sandbox.host import executor, spawner
 
 if TYPE_CHECKING:
     from kubescript.auth import authenticator, exchange, exchanged_tokens, user
     from kubescript.changes import approval, plan, planning
     from kubescript.server import served
-    from kubescript.transports import backend
+    from kubescript.transports import backend, readiness
 
 __all__ = ["Application", "opened"]
 
@@ -41,8 +40,6 @@ log = logging.getLogger(__name__)
 
 _CPU_MARGIN_S: Final = 5
 """Processor seconds beyond the longest deadline; the kernel's limit matters only if the host fails."""
-_READYZ: Final = request.Request("GET", "/readyz", (), "get", is_resource=False)
-_READY_S: Final = 2.0
 _FIRST_SET_S: Final = 5.0
 """Seconds for which a start waits for the first clusters of a fleet; later ones come while it serves."""
 
@@ -136,40 +133,14 @@ class Application:
         """Counts a request that was refused with an HTTP status."""
         self._exports.note_refusal(status)
 
-    def ready(self) -> backend.Readiness:
+    def ready(self) -> readiness.Readiness:
         """Returns whether scripts would be answered now: whether workers start and the default cluster answers."""
-        from kubescript.transports import backend
+        from kubescript.transports import readiness
 
-        try:
-            self.executor.start()
-            workers = "ok"
-        except errors.WorkerError as error:
-            workers = error.message
-        checks = {"workers": workers, "cluster": self._cluster_state()}
         callers = self.verifier.check() if self.verifier is not None else ""
-        beside = {"callers": callers} if callers else {}
-        self._exports.note_checks(checks | beside)
-        return backend.Readiness(checks, beside)
-
-    def _cluster_state(self) -> str:
-        """Returns `ok`, or why the default cluster does not answer. A saved cluster is always ready."""
-        from kubescript.cluster import live
-
-        # A fleet serves its other clusters while one is down, and its first one is often added later.
-        if self.fleet.is_on:
-            return "ok" if self.fleet.wait(0) else "fleet.source has not answered yet"
-        cluster = self.operator.contexts.default.cluster
-        if not isinstance(cluster, live.Live) or not self.settings.needs_cluster:
-            return "ok"
-        try:
-            answer = cluster.perform(_READYZ, _READY_S, cancellation.Cancellation())
-            answer.close()
-        except errors.ClusterError as error:
-            return error.message
-        # 401 and 403 are answers too.
-        if answer.status < HTTPStatus.INTERNAL_SERVER_ERROR:
-            return "ok"
-        return f"it answers {answer.status}"
+        found = readiness.examine(self.settings, self.executor, self.fleet, self.operator.contexts, callers)
+        self._exports.note_checks(found.all_checks)
+        return found
 
     def plans(self) -> planning.Planning:
         """Returns the plans of the server's clusters. Raises PlanError if none takes any."""
@@ -200,7 +171,7 @@ class Application:
 
         sdk.skip_conveniences()
         self._open_exchange()  # raises for a secret that cannot be read
-        _check_stores(self.settings)
+        stores.check(self.settings)
         self._shared.processes.warm_up(self.settings.toolsets)  # first: openstackclient takes longest
         # One at a time: with three processes on two processors, this one would wait 0.2 s more for a processor.
         if self.settings.needs_cluster:  # else no script runs
@@ -371,40 +342,8 @@ def _make_tenant(
     operator: tenant.Tenant,
     route: str = "",
 ) -> tenant.Tenant:
-    pinned = _pin_context(settings, operator)
     author = authors.identify(caller, operator.settings) if caller is not None else None
-    return tenant.Tenant(pinned, shared, caller, route, author, operator.shelf)
-
-
-def _pin_context(settings: config.Settings, operator: tenant.Tenant) -> config.Settings:
-    """Returns the settings with the operator's context, even if `kubectl config use-context` has changed the kubeconfig
-    since: the moment at which a caller arrives must not decide which cluster it reaches."""
-    from kubescript.cluster import live
-
-    if settings.is_several:
-        return settings
-    cluster = operator.contexts.default.cluster
-    if settings.context_names or not isinstance(cluster, live.Live):
-        return settings
-    try:
-        return settings.model_copy(update={"context": cluster.context})
-    except errors.ClusterError:  # --kubeconfig-later: the first call reports the error
-        return settings
-
-
-def _check_stores(settings: config.Settings) -> None:
-    """Raises ConfigError for a database that no server can ever reach from here: its URL is wrong, a file of it is
-    missing, or its driver. What the database itself answers is not asked: a server starts, and reads, without it."""
-    for url in {settings.replicas.store, settings.plans.store}:
-        if "://" not in url:
-            continue
-        # SQLAlchemy takes 0.3 s to import.
-        from kubescript.database import database
-
-        try:
-            database.connect(url).close()
-        except errors.PlanError as error:
-            raise errors.ConfigError("replicas.store or plans.store cannot be used", remedy=error.remedy) from None
+    return tenant.Tenant(operator.pin(settings), shared, caller, route, author, operator.shelf)
 
 
 def _redaction_engine(settings: config.Settings, source: spawner.Spawner | None) -> redaction.Engine:

@@ -9,17 +9,16 @@ from __future__ import annotations
 
 import contextlib
 import functools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from kubescript import clusters as cluster_parts
-from kubescript import concurrency, config, contexts, evaluator, redaction, types
+from kubescript import concurrency, config, contexts, errors, evaluator, redaction, types
 from kubescript.audit import recorder
-from kubescript.auth import access_rules, exchanged_tokens, namesakes, user
+from kubescript.auth import exchanged_tokens, identities, namesakes, user
 from kubescript.broker import operation, rate
 from kubescript.changes import rollouts, writer
-from kubescript.cluster import acting
 from kubescript.commands import processes
 from kubescript.fleet import directory, fleet
 from kubescript.runbooks import folder
@@ -40,7 +39,7 @@ if TYPE_CHECKING:
     from kubescript.server import offering, served
     from kubescript.toolsets import base, builtin
 
-__all__ = ["Shared", "Tenant", "act_for"]
+__all__ = ["Shared", "Tenant"]
 
 _NOT_FOLLOWED: Final = frozenset({"k8s_patch"})
 """Tools that promise one API call: rollouts that their plans start are not followed."""
@@ -106,7 +105,7 @@ class Tenant:
         known = directory.Directory(settings, shared.fleet)
         # Whatever is listed must be usable when the server starts; a caller's many clusters are opened by demand.
         is_checked = caller is None or not settings.is_several
-        act = act_for(settings, caller, shared.exchange)
+        act = identities.find(settings, caller, shared.exchange)
         self._accesses = cluster_parts.open_all(
             settings, engine, known, shared.rates, self.shelf, act, checked=is_checked
         )
@@ -267,6 +266,21 @@ class Tenant:
             return None
         return await self.evaluator.evaluate(script, None, on_progress, caller, waits_ms=seconds * 1000)
 
+    def pin(self, settings: config.Settings) -> config.Settings:
+        """Returns the settings of a caller with this operator's context, even if `kubectl config use-context` has
+        changed the kubeconfig since: the moment at which a caller arrives must not decide which cluster it reaches."""
+        from kubescript.cluster import live
+
+        if settings.is_several:
+            return settings
+        cluster = self.contexts.default.cluster
+        if settings.context_names or not isinstance(cluster, live.Live):
+            return settings
+        try:
+            return settings.model_copy(update={"context": cluster.context})
+        except errors.ClusterError:  # --kubeconfig-later: the first call reports the error
+            return settings
+
     def warm_up(self) -> None:
         """Does the work that the first script would otherwise wait for. Raises WorkerError, RedactionError."""
         self.recover()
@@ -286,34 +300,3 @@ class Tenant:
                 closing.callback(self._api_servers.close)
             if self.planning is not None:
                 closing.callback(self.planning.close)
-
-
-def act_for(
-    settings: config.Settings,
-    caller: user.User | None,
-    open_exchange: Callable[[], exchanged_tokens.Exchange | None] = lambda: None,
-) -> acting.Acting | None:
-    """Returns the identity under which requests are sent; None: the server's own. `open_exchange` returns what
-    exchanges tokens. Raises ConfigError."""
-    if caller is None or settings.acts_as == "server":
-        return None
-    if settings.acts_as == "caller":
-        exchange = open_exchange()
-        # Attack: a caller who may use one of several clusters has its administrator read a token for all of them.
-        is_only = not settings.names_clusters
-        return acting.Bearer(is_only, exchanged_tokens.Exchanges(exchange).get if exchange is not None else None)
-    names = settings.impersonation
-    user = names.user_prefix + caller.name
-    groups = _list_groups(names, caller.groups)
-    return acting.Impersonated(user, groups)
-
-
-def _list_groups(names: config.Impersonation, groups: Sequence[str]) -> tuple[str, ...]:
-    """Returns the groups that are passed to the cluster."""
-    passed_on = []
-    for group in groups:
-        name = names.group_prefix + group
-        # Attack: an identity provider gives a caller the group `system:masters`.
-        if access_rules.matches((group,), names.groups) and not acting.is_reserved(name):
-            passed_on.append(name)
-    return tuple(passed_on)

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from kubescript import config, errors, tenant
-from kubescript.auth import tokens_file, user
+from kubescript import config, errors
+from kubescript.auth import identities, tokens_file, user
 from kubescript.cluster import acting
 from kubescript.kube import kinds
 
@@ -92,7 +92,7 @@ def _list_impersonated(settings: config.Settings) -> Iterator[Right]:
         if "*" not in group and not acting.is_reserved(sent):
             yield Right("impersonate", "", "groups", name=sent)
     for caller in _list_callers(settings):
-        identity = tenant.act_for(settings, caller)
+        identity = identities.find(settings, caller)
         assert isinstance(identity, acting.Impersonated)
         yield Right("impersonate", "", "users", name=identity.user)
         for sent in identity.groups:

@@ -8,6 +8,7 @@ from typing import Final
 
 from kubescript import config, errors
 from kubescript.cli import findings
+from kubescript.database import stores
 
 __all__ = ["examine"]
 
@@ -17,9 +18,8 @@ _TOPIC: Final = "database"
 def examine(settings: config.Settings, *, offline: bool) -> Iterator[findings.Finding]:
     """Yields a finding for each database of PostgreSQL that the settings name. Nothing is changed there. With
     `offline`, only their URLs and the files of these are examined."""
-    for url in dict.fromkeys((settings.replicas.store, settings.plans.store)):
-        if "://" in url:
-            yield _examine(url, offline=offline, is_shared=url == settings.replicas.store)
+    for url in stores.list_urls(settings):
+        yield _examine(url, offline=offline, is_shared=url == settings.replicas.store)
 
 
 def _examine(url: str, *, offline: bool, is_shared: bool) -> findings.Finding:
@@ -27,7 +27,7 @@ def _examine(url: str, *, offline: bool, is_shared: bool) -> findings.Finding:
     from kubescript.database import client_sessions, database
 
     try:
-        with contextlib.closing(database.connect(url)) as opened:
+        with contextlib.closing(database.find_database(url)) as opened:
             if offline:
                 return findings.Finding("ok", _TOPIC, f"{opened.where} was not asked: only its URL was read")
             with opened.rehearsing() as connection:

@@ -21,7 +21,7 @@ from sqlalchemy import exc
 from kubescript import errors, installation, private_files
 from kubescript.database import durable, schema
 
-__all__ = ["Connection", "Database", "connect", "find_file", "open_database", "take_lock", "unavailable"]
+__all__ = ["Connection", "Database", "find_database", "find_file", "open_database", "take_lock", "unavailable"]
 
 Connection = sqlalchemy.Connection
 
@@ -162,7 +162,7 @@ def unavailable(where: str, why: str, remedy: str) -> errors.PlanError:
 def open_database(url: str, patience_s: int = _PATIENCE_S) -> Database:
     """Opens a database, or creates it: a file's path, a PostgreSQL URL, or "" for the default file. A statement of
     PostgreSQL may take `patience_s` seconds, and a transaction. Raises PlanError."""
-    database = connect(url, patience_s)
+    database = find_database(url, patience_s)
     try:
         database.prepare()
     except BaseException:
@@ -171,7 +171,7 @@ def open_database(url: str, patience_s: int = _PATIENCE_S) -> Database:
     return database
 
 
-def connect(url: str, patience_s: int = _PATIENCE_S) -> Database:
+def find_database(url: str, patience_s: int = _PATIENCE_S) -> Database:
     """Returns a database whose tables may be missing; a file is created. PostgreSQL is not asked yet, so this fails
     only if the URL, its files or the driver are missing or wrong. Raises PlanError."""
     file = find_file(url)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 import mcp_types
@@ -12,27 +11,14 @@ from starlette.types import ASGIApp
 
 from kubescript import config, contexts
 from kubescript.auth import authenticator, user
+from kubescript.transports import readiness
 
-__all__ = ["Backend", "Readiness", "Reread", "Served", "Tenant", "WebApplication"]
+__all__ = ["Backend", "Reread", "Served", "Tenant", "WebApplication"]
 
 WebApplication = ASGIApp
 """An application as a web server calls it."""
 Reread = Callable[[], config.Settings]
 """Reads the settings again, as at the start. Raises ConfigError."""
-
-
-@dataclass(frozen=True, slots=True)
-class Readiness:
-    """Whether calls would be answered now: each check by name, with `ok` or the problem."""
-
-    checks: Mapping[str, str]
-    beside: Mapping[str, str] = field(default_factory=dict)
-    """Checks of what concerns some calls only: another replica would not answer these either."""
-
-    @property
-    def is_ready(self) -> bool:
-        """Whether all checks are ok."""
-        return all(check == "ok" for check in self.checks.values())
 
 
 class Served(Protocol):
@@ -104,7 +90,7 @@ class Backend(Protocol):
     def state(self) -> dict[str, object]:
         """Returns the server's version, toolsets and confinement; nothing about a cluster."""
 
-    def ready(self) -> Readiness:
+    def ready(self) -> readiness.Readiness:
         """Returns whether calls would be answered now. This may take two seconds."""
 
     def scrape(self, callers: int, sessions: int, replicas: int) -> bytes:

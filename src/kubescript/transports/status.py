@@ -14,7 +14,7 @@ from starlette.responses import JSONResponse, Response
 
 import kubescript
 from kubescript import config, errors
-from kubescript.transports import authentication, backend, ending, seats
+from kubescript.transports import authentication, backend, ending, readiness, seats
 from kubescript.transports import scope_keys as keys
 from kubescript.transports.seat import Seat
 
@@ -45,7 +45,7 @@ class Status:
         self._knows_nobody = knows_nobody
         self._seats = seating
         self._end = end
-        self._ready: tuple[float, backend.Readiness] | None = None
+        self._ready: tuple[float, readiness.Readiness] | None = None
         self._metrics: tuple[float, bytes] | None = None
         self._asking = anyio.Lock()
         self._thread = anyio.CapacityLimiter(1)
@@ -86,7 +86,7 @@ class Status:
         word = "ready" if found.is_ready else "not ready"
         state: dict[str, Any] = {"status": word}
         if not self._is_stranger(request):
-            state["checks"] = {**found.checks, **found.beside}
+            state["checks"] = found.all_checks
         return JSONResponse(state, 200 if found.is_ready else 503)
 
     async def info(self, request: Request) -> Response:

@@ -78,12 +78,14 @@ def _write(section: dict[str, Any]) -> str:
 
 
 def main() -> int:
-    """Writes the file, or with --check says whether it is up to date."""
+    """Returns the exit status: 1 if --check finds the file stale."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--check", action="store_true", help="write nothing; exit 1 when the file is out of date")
+    parser.add_argument("--check", action="store_true", help="fail if the file is stale, write nothing")
     before = FILE.read_text("utf-8")
     text = before.partition(KEY)[0] + write(make_definitions())
     if parser.parse_args().check:
+        if text != before:
+            print(f"stale: {FILE.name}; run `make generate`", file=sys.stderr)
         return int(text != before)
     FILE.write_text(text, "utf-8")
     return 0

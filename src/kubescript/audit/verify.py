@@ -47,11 +47,7 @@ class Report:
     found: set[str] = field(default_factory=set)
     """Those of the wanted hashes that a record has."""
     broken: Break | None = None
-
-    @property
-    def whole(self) -> bool:
-        """Whether every record is unaltered."""
-        return self.broken is None
+    """The first record that is not as it was written; None if all are."""
 
 
 class _Broken(Exception):

@@ -38,9 +38,9 @@ class Operation:
     summary: summary.Summary = field(default_factory=summary.Summary)
     journal: records.Journal = records.NOWHERE
     cancellation: cancellation.Cancellation = field(default_factory=cancellation.Cancellation)
-    session: str = ""
-    """Whose writes these count among: the known caller, or the session of the client; empty for all clients without
-    one."""
+    owner: str = ""
+    """Who has the limit of writes: the known caller, or the session of the client; empty for all clients without
+    either."""
     reserve_s: float = 0.0
     """The last seconds of a script, in which it asks none of several clusters any more and returns what it has."""
     draft: Draft | None = None

@@ -108,7 +108,7 @@ class Applier:
 
     def check(self, approved: plan.Plan, policies: Collection[str] = ()) -> Target:
         """Returns the plan's cluster. Raises PlanError when this server does not serve it, or its settings for writes
-        have changed: their digest is neither the plan's, nor is that one of `policies`."""
+        have changed. `policies` has the digests of other settings that are in force, too."""
         target = self._target(approved)
         if approved.policy not in policies:
             _check_policy(target, approved)

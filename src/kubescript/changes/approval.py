@@ -50,7 +50,7 @@ class Ledger(planner.Audit, Protocol):
         """Records how an application ended. Raises AuditError."""
 
     def application(self, planned: plan.Plan, sender: types.Caller) -> records.Journal:
-        """Returns the journal of the calls for a plan, with the user who makes them, if that is known."""
+        """Returns the journal of the calls for a plan, with who makes them, if that is known."""
 
 
 Authors = Callable[[plan.Identity], contextlib.AbstractContextManager["Approvals"]]
@@ -246,7 +246,7 @@ class Approvals:
             if ended is not None and found.state == "applying":
                 log.warning("plan %s, whose server had died: %s; %s", plan_id, ended.state, ended.text)
         except errors.KubescriptError as error:
-            # A found cluster may be missing for a moment, so any plan is tried again every half minute.
+            # A plan is tried again every half minute, since its cluster may be missing for a moment.
             if self._told.get(plan_id) != error.message:
                 self._told[plan_id] = error.message
                 log.warning("plan %s: %s", plan_id, error.message, extra=error.log_fields)

@@ -44,7 +44,7 @@ def make(
     _check_ended(done)
     _check_lasting(done)
     drafted = plans.begin()
-    own = operation.Operation(draft=drafted, session=caller.session, journal=journal)
+    own = operation.Operation(draft=drafted, owner=caller.session, journal=journal)
     # Attack: another server has the cluster's name by now, and gets the former values with the dry runs.
     _check_cluster(cluster.identify(own), done)
     planned, gone = _plan_reverses(done, cluster, own)

@@ -78,7 +78,7 @@ class Writer:
         canonical = requests.canonical(call.request)
         call.request = canonical
         self._check(call)
-        if not self._rate.take(call.operation.session):
+        if not self._rate.take(call.operation.owner):
             raise call.deny(self._deny_many())
         if requests.is_dry_run(canonical):
             self._dry_runs.check_supported(call)

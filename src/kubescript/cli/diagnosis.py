@@ -215,14 +215,14 @@ class Report:
         if self.approval == "argument":
             lines.append(f"WARNING {'approval':<13} {_BY_ARGUMENT}")
         lines += [f"WARNING {'callers':<13} {found}" for found in self.namesakes]
-        lines += [f"{each.mark:<7} {each.topic:<13} {sanitizing.printable(each.text)}" for each in self.serving]
+        lines += [finding.as_text() for finding in self.serving]
         for toolset, can_run, detail in self.commands:
             mark = "ok     " if can_run else "FAILED "
             lines.append(f"{mark} {toolset:<13} {sanitizing.printable(detail)}")
         for is_good, detail in self.runbooks:
             mark = "ok     " if is_good else "WARNING"
             lines.append(f"{mark} {'runbooks':<13} {sanitizing.printable(detail)}")
-        lines += [f"{each.mark:<7} {each.topic:<13} {sanitizing.printable(each.text)}" for each in self.fleet]
+        lines += [finding.as_text() for finding in self.fleet]
         missing = ", ".join(self.missing)
         lines.append(f"missing: {missing}" if missing else "every layer of the sandbox holds")
         lines += [context.as_text() for context in self.contexts]

@@ -63,7 +63,7 @@ def verify(file: Path, key_file: Path | None, wanted: frozenset[str] = frozenset
     report = checking.verify(file, key, wanted)
     is_checked = key_file is not None or not report.keyed
     text = checking.as_text(report, checked=is_checked)
-    if not report.whole:
+    if report.broken is not None:
         return BROKEN, text, report.found
     return 0 if is_checked else _UNKNOWN, text, report.found
 

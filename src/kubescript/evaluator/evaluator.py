@@ -152,15 +152,14 @@ class Evaluator:
     def _open_operation(
         self, request: script_request.ScriptRequest, entry: hosts.Entry | None, drafted: operation.Draft | None
     ) -> operation.Operation:
-        # Writes are limited per session. Calls without a lasting session share one limit, and so do all calls of a
-        # known caller. Attack: a client that opens a new session for each call would have a new limit each time.
+        # Writes are limited for each known caller, else for each session. Calls without a lasting session share one
+        # limit. Attack: a client that opens a new session for each call would have a new limit each time.
         caller = request.caller
-        session = self._owner or (caller.session if caller.lasts else "")
         return operation.Operation(
             summary=summary.Summary(most_bytes=request.limits.response_bytes),
             journal=records.NOWHERE if entry is None else entry,
             cancellation=request.switch,
-            session=session,
+            owner=self._owner or (caller.session if caller.lasts else ""),
             reserve_s=min(request.limits.timeout_ms / 1000 / _RESERVE, _MAX_RESERVE_S),
             draft=drafted,
         )

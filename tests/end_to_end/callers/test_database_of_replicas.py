@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import httpx2
 import pytest
@@ -13,7 +11,7 @@ import pytest
 from kubescript import config
 from kubescript.cli import demo, findings, stores
 from kubescript.transports import peers
-from tests.kit import commands, far, http_server
+from tests.kit import commands, http_server, patience, relay
 from tests.kit.postgres import Postgres
 
 _FLAGS: Final = ("--toolsets", "code", "--snapshot", str(demo.SNAPSHOT))
@@ -30,6 +28,13 @@ def examine(url: str, *, offline: bool = False) -> findings.Finding:
     settings = config.Settings.model_validate({"replicas": {"store": url}, "plans": {"store": url}})
     (found,) = stores.examine(settings, offline=offline)
     return found
+
+
+def count(base: str) -> float:
+    """How many replicas a server's metrics tell."""
+    lines = httpx2.get(f"{base}/metrics").text.splitlines()
+    (found,) = (line for line in lines if line.startswith("kubescript_replicas "))
+    return float(found.partition(" ")[2])
 
 
 @pytest.mark.parametrize(("url", "why"), _WRONG.items(), ids=("host", "port", "file", "url"))
@@ -74,42 +79,26 @@ def test_a_server_without_its_database_is_seen_in_its_metrics(
     flags = (*_FLAGS, "--config", str(settings))
     with http_server.serving(flags) as port:
         base = f"http://127.0.0.1:{port}"
-        assert wait(lambda: count(base), 1)
+        patience.until(lambda: count(base) == 1)
         assert examine(url).text.endswith("; 1 replica is alive")
         postgresql.kill()
         try:
-            assert wait(lambda: count(base), 0)
+            patience.until(lambda: count(base) == 0)
             assert httpx2.get(f"{base}/ready").status_code == 200
         finally:
             postgresql.start()
-        assert wait(lambda: count(base), 1)
+        patience.until(lambda: count(base) == 1)
 
 
 def test_a_database_that_is_far_away_is_used(postgresql: Postgres, tmp_path: Path) -> None:
     """With 50 ms for each answer a server makes its tables, and says when it ends; doctor sees both."""
     settings = tmp_path / "server.toml"
-    with far.relayed(postgresql, 0.05) as url:
+    with relay.delaying(postgresql, 0.05) as url:
         settings.write_text(f'[replicas]\nstore = "{url}"\n')
         with http_server.serving((*_FLAGS, "--config", str(settings))) as port:
-            assert wait(lambda: count(f"http://127.0.0.1:{port}"), 1)
+            patience.until(lambda: count(f"http://127.0.0.1:{port}") == 1)
             assert examine(url).text.endswith("; 1 replica is alive")
         assert examine(url).text.endswith("; 0 replicas are alive")
-
-
-def count(base: str) -> float:
-    """How many replicas a server's metrics tell."""
-    lines = httpx2.get(f"{base}/metrics").text.splitlines()
-    (found,) = (line for line in lines if line.startswith("kubescript_replicas "))
-    return float(found.partition(" ")[2])
-
-
-def wait(look: Callable[[], Any], expected: object) -> bool:
-    """Says whether something comes to be as expected within half a minute."""
-    for _ in range(120):
-        if look() == expected:
-            return True
-        time.sleep(0.25)
-    return False
 
 
 def test_a_database_that_no_pod_can_reach_ends_the_start(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""A PostgreSQL that is far away: each of its answers arrives late."""
+"""A relay before PostgreSQL, as to one that is far away: each of its answers arrives late."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from typing import Final
 
 from tests.kit import postgres
 
-__all__ = ["relayed"]
+__all__ = ["delaying"]
 
 _SOCKET: Final = ".s.PGSQL.5432"
 
 
 @contextlib.contextmanager
-def relayed(server: postgres.Postgres, delay_s: float) -> Iterator[str]:
+def delaying(server: postgres.Postgres, delay_s: float) -> Iterator[str]:
     """Yields the URL of a new, empty schema of a server, whose every answer takes `delay_s` seconds longer."""
     with tempfile.TemporaryDirectory(prefix="kubescript-pg-") as folder, socket.socket(socket.AF_UNIX) as taking:
         taking.bind(f"{folder}/{_SOCKET}")

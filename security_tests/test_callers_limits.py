@@ -52,16 +52,9 @@ def port(run_folder: Path, run_process: int, tmp_path_factory: pytest.TempPathFa
         yield served
 
 
-def post(port: int, token: str, method: str, accept: str = "application/json", **params: Any) -> httpx2.Response:
-    """A request with a token."""
-    headers = {"Authorization": f"Bearer {token}", "Accept": accept}
-    body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
-    return httpx2.post(f"http://127.0.0.1:{port}/mcp", json=body, headers=headers, timeout=60)
-
-
 def count_writes(port: int, token: str) -> int:
     """How many writes of a script are tried."""
-    called = post(port, token, "tools/call", name="evaluate_script", arguments={"script": SCRIPT})
+    called = http_server.post(port, token, "tools/call", name="evaluate_script", arguments={"script": SCRIPT})
     return int(called.json()["result"]["content"][0]["text"].partition("\n")[0])
 
 
@@ -76,7 +69,7 @@ def test_sessions_are_counted_over_all_tokens_of_a_person(port: int) -> None:
     both = "application/json, text/event-stream"
 
     def begin(token: str) -> httpx2.Response:
-        return post(port, token, "initialize", both, **INITIALIZE)
+        return http_server.post(port, token, "initialize", accept=both, **INITIALIZE)
 
     begun = [(token, begin(token)) for token in TOKENS for _ in range(SESSIONS)]
     assert [answer.status_code for _, answer in begun] == [200] * SESSIONS + [503] * (len(begun) - SESSIONS)

@@ -116,10 +116,8 @@ def test_only_one_script_of_a_caller_competes_for_the_cores(tmp_path: Path) -> N
 
 def evaluated(port: int, name: str, script: str) -> str:
     """The text that answers a script of this caller."""
-    call = {"name": "evaluate_script", "arguments": {"script": script}}
-    body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call}
-    headers = JSON | {"Authorization": f"Bearer {TOKENS[name]}"}
-    answer: dict[str, Any] = httpx2.post(f"http://127.0.0.1:{port}/mcp", json=body, headers=headers, timeout=120).json()
+    call: dict[str, Any] = {"name": "evaluate_script", "arguments": {"script": script}}
+    answer = http_server.post(port, TOKENS[name], "tools/call", **call).json()
     return str(answer["result"]["content"][0]["text"])
 
 

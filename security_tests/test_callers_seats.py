@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import tarfile
 import tempfile
 import threading
-from collections.abc import Mapping
 from concurrent import futures
 from pathlib import Path
 from typing import Any, Final
 
-import httpx2
 import pytest
 
 from kubescript import app
@@ -19,7 +16,6 @@ from kubescript.auth import user
 from tests.kit import http_server, trails
 
 NAMES: Final = ("alice", "bob", "carol", "dave")
-JSON: Final = {"Accept": "application/json", "Content-Type": "application/json"}
 
 
 def token(name: str) -> str:
@@ -36,13 +32,6 @@ def settings(folder: Path, tables: str) -> tuple[str, str]:
     return "--config", str(file)
 
 
-def post(port: int, name: str, method: str, params: Mapping[str, Any]) -> str:
-    """The answer to a request of a caller."""
-    body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
-    headers = JSON | {"Authorization": f"Bearer {token(name)}"}
-    return httpx2.post(f"http://127.0.0.1:{port}/mcp", json=body, headers=headers, timeout=60).text
-
-
 @pytest.mark.promise("H-14")
 def test_a_saved_cluster_is_unpacked_once_for_all_callers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Four callers read it, and one folder has been made of its archive, which goes with the server. Before, each caller
@@ -52,10 +41,10 @@ def test_a_saved_cluster_is_unpacked_once_for_all_callers(tmp_path: Path, monkey
         made.add(trails.snapshot(tmp_path), "old/pods.json")
     unpacked.mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(unpacked))
-    call = {"name": "evaluate_script", "arguments": {"script": trails.COUNT}}
+    call: dict[str, Any] = {"name": "evaluate_script", "arguments": {"script": trails.COUNT}}
     with http_server.serving(settings(tmp_path, f'snapshot = "{archive}"')) as port:
         for name in NAMES:
-            answer = json.loads(post(port, name, "tools/call", call))
+            answer = http_server.post(port, token(name), "tools/call", **call).json()
             assert answer["result"]["content"][0]["text"] == "1"
         assert len(list(unpacked.glob("kubescript-snapshot-*"))) == 1
     assert not list(unpacked.glob("kubescript-snapshot-*"))
@@ -76,10 +65,10 @@ def test_nobody_waits_for_what_is_opened_for_another_caller(tmp_path: Path, monk
     monkeypatch.setattr(app.Application, "tenant", slow)
     flags = (*settings(tmp_path, ""), "--snapshot", str(trails.snapshot(tmp_path)))
     with http_server.serving(flags) as port, futures.ThreadPoolExecutor() as threads:
-        waiting = [threads.submit(post, port, "bob", "tools/list", {}) for _ in range(2)]
+        waiting = [threads.submit(http_server.post, port, token("bob"), "tools/list") for _ in range(2)]
         try:
             assert has_begun.wait(60)
-            assert "evaluate_script" in post(port, "alice", "tools/list", {})
+            assert "evaluate_script" in http_server.post(port, token("alice"), "tools/list").text
         finally:
             may_end.set()
-        assert all("evaluate_script" in each.result(60) for each in waiting)
+        assert all("evaluate_script" in each.result(60).text for each in waiting)

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 from unittest import mock
 
+import httpx2
 from anyio.abc import TaskStatus
 from anyio.from_thread import start_blocking_portal
 
@@ -15,7 +16,7 @@ from kubescript import app, transports
 from kubescript.transports import http_connections
 from tests.kit import clients
 
-__all__ = ["serving"]
+__all__ = ["post", "serving"]
 
 
 @contextlib.contextmanager
@@ -41,6 +42,13 @@ def serving(flags: Sequence[str], **environment: str) -> Iterator[int]:
         finally:
             made[0].should_exit = True  # as a signal would have it
             ended.result(timeout=60)
+
+
+def post(port: int, token: str, method: str, *, accept: str = "application/json", **params: Any) -> httpx2.Response:
+    """What a caller with this token, and without a session, is answered."""
+    headers = {"Authorization": f"Bearer {token}", "Accept": accept}
+    body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+    return httpx2.post(f"http://127.0.0.1:{port}/mcp", json=body, headers=headers, timeout=120)
 
 
 async def _serve(opened: app.Application, *, task_status: TaskStatus[str]) -> None:

@@ -76,9 +76,7 @@ class Applier:
         if found.state != "applying":
             _check_policy(target, found.plan)
         reached = self._claim(plan_id)
-        reach = self._reach(target, found.plan, own)
-        again = reassessment.Reassessment(found.plan, lambda: reach().assessor, own)
-        begun = work.Work(reached, own, again, lambda: reach().writer)
+        begun = self._prepare(reached, target, own)
         try:
             # The record that follows here leads to the decisions, which may be on the record of another replica.
             reached.begin(on_start)
@@ -113,6 +111,13 @@ class Applier:
         if approved.policy not in policies:
             _check_policy(target, approved)
         return target
+
+    def _prepare(self, reached: progress.Progress, target: Target, operation: operation.Operation) -> work.Work:
+        """Returns the work on a claimed plan."""
+        approved = reached.taken.plan
+        reach = self._reach(target, approved, operation)
+        again = reassessment.Reassessment(approved, lambda: reach().assessor, operation)
+        return work.Work(reached, operation, again, lambda: reach().writer)
 
     def _reach(self, target: Target, approved: plan.Plan, operation: operation.Operation) -> Callable[[], Target]:
         """Returns what finds the plan's cluster anew while the plan is applied."""

@@ -239,7 +239,7 @@ class Approvals:
 
     def resume(self, plan_id: str) -> None:
         """Applies an approved plan that no caller waits for, or continues one whose server died. Logs what becomes of
-        the latter, and why it is impossible. Raises nothing."""
+        the latter, and why it is impossible."""
         try:
             found = self.get(plan_id)
             ended = self._resume(found)
@@ -250,9 +250,6 @@ class Approvals:
             if self._told.get(plan_id) != error.message:
                 self._told[plan_id] = error.message
                 log.warning("plan %s: %s", plan_id, error.message, extra=error.log_fields)
-        except Exception:
-            # This is a bug of kubescript; the thread and the other plans must continue.
-            log.exception("plan %s", plan_id)
 
     def _resume(self, found: record.Record) -> record.Record | None:
         """Applies a plan, or continues it; None for a plan that only its author's calls can continue. Raises

@@ -31,9 +31,6 @@ _VERBS: Final = frozenset({
 _STATUSES: Final = frozenset({200, 201, 202, 400, 401, 403, 404, 405, 409, 410, 415, 422, 429, 500, 502, 503, 504})
 # Prefixes of call faults. The text after the dot is one of the host's own words, so the set is bounded.
 _FAMILIES: Final = ("cluster.", "limit.", "redaction.", "policy.", "request.", "writes.")
-_UNREACHED: Final = frozenset(
-    {"cluster.unreachable", "cluster.timeout", "cluster.tls", "cluster.auth", "cluster.config"}
-)
 REFUSALS: Final = frozenset({401, 403, 413, 421, 429, 503})
 """HTTP statuses with which clients are refused before any script runs."""
 # How many kinds of secrets have separate labels. The number is bounded because operators may add rules.

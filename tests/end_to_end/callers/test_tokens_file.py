@@ -17,7 +17,6 @@ from kubescript.cli import demo
 from kubescript.transports import ending, status
 from tests.kit import http_server, patience
 
-PING: Final = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
 TOKENS: Final = {name: secrets.token_hex(32) for name in ("alice", "bob", "carol", "dave")}
 
 

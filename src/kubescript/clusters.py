@@ -43,22 +43,21 @@ def open_all(
     def open_access(entry: directory.Entry) -> writer.WritableAccess:
         name, found = entry.name, entry.member
         own = known.settings_of(entry)
-        # Attack: a caller has the writes forgotten by calling so many clusters that this one is closed, or by a token
-        # with other scopes, which has other clusters.
-        counted = rates.of(name, own.write_policy.per_minute)
         content = found.kubeconfig if found is not None else None
         # With several clusters, one that is down must not use up the time of a script that calls all of them.
         patience_s = own.limits.patience_ms / 1000 if settings.is_several else None
+        cluster = _open(own, name, caller, content, shelf=shelf, patience_s=patience_s)
+        # Attack: a caller has the writes forgotten by calling so many clusters that this one is closed, or by a token
+        # with other scopes, which has other clusters.
+        counted = rates.of(name, own.write_policy.per_minute)
         # Attack: nothing says which cluster was changed by a caller who may use one of several.
         where = name if settings.names_clusters else ""
-        access = _access(
-            own, name, masking, caller, shelf, where=where, patience_s=patience_s, content=content, counted=counted
-        )
+        access = _access(own, cluster, masking, counted, where, is_found=found is not None)
         if found is None:
             return access
-        return replace(access, settings=own, release=lambda: _release(access.cluster))
+        return replace(access, settings=own, release=lambda: _release(cluster))
 
-    for own in settings.clusters if checked else ():  # the tables for found clusters, too
+    for own in settings.clusters if checked else ():  # the tables for found clusters, too; before any is opened
         permissions.read(own)
         write_settings.read(own.write_policy, own.mode, own.approval)
     opened = accesses.Opened(known, open_access)
@@ -79,29 +78,38 @@ def _release(cluster: cluster_base.Cluster) -> None:
     cluster.release()
 
 
-def _access(
+def _open(
     settings: config.Settings,
     name: str,
-    masking: redaction.Engine,
     caller: acting.Acting | None,
-    shelf: library.Library | None = None,
+    content: bytes | None,
     *,
-    where: str = "",
+    shelf: library.Library | None = None,
     patience_s: float | None = None,
-    content: bytes | None = None,
-    counted: rate.Rate | None = None,
-) -> writer.WritableAccess:
-    """Returns the cluster of these settings, or of a kubeconfig's `content`, with its broker; `where` is its name in
-    plans and records, and `counted` counts the writes. Raises ConfigError."""
+) -> cluster_base.Cluster:
+    """Returns the cluster of these settings, or of a kubeconfig's `content`, for this caller. Raises ConfigError."""
     if caller is not None:
         caller = caller.at(name, settings.audience or "")
-    rules = permissions.read(settings)  # first: a rule that can never match is found without a cluster
     is_checked = settings.needs_cluster and not settings.kubeconfig_later and content is None
     try:
-        cluster = _cluster(settings, shelf, checked=is_checked, patience_s=patience_s, caller=caller, content=content)
+        return _cluster(settings, shelf, checked=is_checked, patience_s=patience_s, caller=caller, content=content)
     except errors.ClusterError as error:
         prefix = f"context {name}: " if name else ""
         raise errors.ConfigError(f"{prefix}{error.message}", remedy=error.remedy) from None
+
+
+def _access(
+    settings: config.Settings,
+    cluster: cluster_base.Cluster,
+    masking: redaction.Engine,
+    counted: rate.Rate,
+    where: str,
+    *,
+    is_found: bool,
+) -> writer.WritableAccess:
+    """Returns a cluster with its broker; `where` is its name in plans and records, and `counted` counts the writes.
+    Raises ConfigError."""
+    rules = permissions.read(settings)
     resolve = kind_resolver.KindResolver(cluster)
     write_rules = write_settings.read(settings.write_policy, settings.mode, settings.approval)
     own_writer = writer.Writer(
@@ -111,7 +119,7 @@ def _access(
         masking.text,
         where,
         rate_of_writes=counted,
-        is_found=content is not None,
+        is_found=is_found,
     )
     cluster_broker = broker.Broker(
         cluster,
@@ -144,8 +152,9 @@ def of_urls(
     for url in named.urls:
         content = _kubeconfig(url, ca, insecure=named.insecure)
         own = settings.model_copy(update={**changed, "context": url})
+        cluster = _open(own, "", acting.Bearer(is_only=True), content)
         counted = rates.of(url, own.write_policy.per_minute)
-        made[url] = _access(own, "", masking, acting.Bearer(is_only=True), content=content, counted=counted)
+        made[url] = _access(own, cluster, masking, counted, "", is_found=True)
     return made
 
 

@@ -213,7 +213,7 @@ class Pool:
                     self._refill()
                 if masker.owner:
                     self._provide()
-            self._reduce_later(_REST_S)
+            self._reduce_later()
             self._changed.notify()
         if leaves is not None:
             leaves.worker.close()
@@ -223,16 +223,15 @@ class Pool:
         used = [masker for masker in self._idle if masker.owner is not None]
         if len(used) < _KEPT:
             return None
-        # Maskers that are given back go to the end of the list.
-        oldest = used[0]
+        oldest = used[0]  # maskers that are given back go to the end of the list
         self._idle.remove(oldest)
         return oldest
 
-    def _reduce_later(self, seconds: float) -> None:
-        """Has the idle maskers reduced after so many seconds, if there are more than `_SIZE`."""
+    def _reduce_later(self) -> None:
+        """Has the idle maskers reduced after `_REST_S`, if there are more than `_SIZE`."""
         if self._timer is not None or len(self._idle) <= _SIZE or self._closed:
             return
-        timer = threading.Timer(seconds, self._reduce)
+        timer = threading.Timer(_REST_S, self._reduce)
         timer.daemon = True
         try:
             timer.start()
@@ -250,7 +249,7 @@ class Pool:
             ended = [masker for masker in owned_first[:-_SIZE] if masker.idle_since <= unused_since]
             for masker in ended:
                 self._idle.remove(masker)
-            self._reduce_later(_REST_S)
+            self._reduce_later()
         for masker in ended:
             masker.worker.close()
 

@@ -21,6 +21,7 @@ from sse_starlette import sse
 from kubescript import app, config, errors
 from kubescript.auth import authenticator, opaque, user
 from kubescript.cluster import live
+from kubescript.telemetry import evaluation
 from kubescript.transports import authentication, http_connections
 from security_tests import identity_provider, recorder
 from security_tests.identity_provider import AUDIENCE, Provider
@@ -731,8 +732,8 @@ def test_probes_are_answered_whatever_is_counted(
     made: list[bytes] = []
     scrape = app.Application.scrape
 
-    def count(opened: app.Application, callers: int, sessions: int, replicas: int) -> bytes:
-        made.append(scrape(opened, callers, sessions, replicas))
+    def count(opened: app.Application, present: evaluation.Presence) -> bytes:
+        made.append(scrape(opened, present))
         return made[-1]
 
     monkeypatch.setattr(app.Application, "scrape", count)

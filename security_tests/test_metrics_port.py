@@ -13,6 +13,7 @@ from mcp.client import Client
 from mcp.client.streamable_http import streamable_http_client
 
 from kubescript import app
+from kubescript.telemetry import evaluation
 from kubescript.transports import monitoring
 from security_tests import sockets
 from tests.kit import clients, http_server, patience, trails
@@ -109,9 +110,9 @@ def test_callers_are_answered_while_metrics_are_written(
     write = app.Application.scrape
     answers: list[int] = []
 
-    def scrape(opened: app.Application, *counts: int) -> bytes:
+    def scrape(opened: app.Application, present: evaluation.Presence) -> bytes:
         answers.append(httpx2.get(f"http://127.0.0.1:{callers}/health", timeout=patience.scaled(5)).status_code)
-        return write(opened, *counts)
+        return write(opened, present)
 
     monkeypatch.setattr(app.Application, "scrape", scrape)
     while not answers:  # the last text counts for a second

@@ -125,9 +125,9 @@ class Application:
         self.load_sdk()
         return self.operator.server()
 
-    def scrape(self, callers: int, sessions: int, replicas: int) -> bytes:
-        """Returns the response body of /metrics, with these numbers of callers, sessions and replicas."""
-        return self._exports.scrape(callers, sessions, replicas)
+    def scrape(self, present: evaluation.Presence) -> bytes:
+        """Returns the response body of /metrics."""
+        return self._exports.scrape(present)
 
     def note_refusal(self, status: int) -> None:
         """Counts a request that was refused with an HTTP status."""

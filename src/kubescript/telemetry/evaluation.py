@@ -19,7 +19,7 @@ from kubescript import config
 from kubescript.broker import records
 from kubescript_sandbox import runs
 
-__all__ = ["Evaluation", "Load", "Observer", "current_context", "notify", "otlp_source", "trace_id"]
+__all__ = ["Evaluation", "Load", "Observer", "Presence", "current_context", "notify", "otlp_source", "trace_id"]
 
 log = logging.getLogger(__name__)
 
@@ -63,6 +63,16 @@ class Load:
     """Whether all clusters of the fleet can be found and are offered."""
     left_out: int = 0
     """How many objects, files and contexts of the fleet make no usable cluster."""
+
+
+@dataclass(frozen=True, slots=True)
+class Presence:
+    """Who uses and shares a server over HTTP at one moment."""
+
+    callers: int = 0
+    sessions: int = 0
+    replicas: int = 1
+    """How many servers share `replicas.store`, this one included; 0 while that does not answer."""
 
 
 Observer = Callable[[Evaluation], None]

@@ -38,9 +38,9 @@ class Exports:
             self._exporter = otlp.Exporter(settings.telemetry, load, mask)
             yield self._exporter.observe
 
-    def scrape(self, callers: int, sessions: int, replicas: int) -> bytes:
-        """Returns the response body of /metrics, with these numbers of callers, sessions and replicas."""
-        return self._metrics.text(callers, sessions, replicas) if self._metrics is not None else b""
+    def scrape(self, present: evaluation.Presence) -> bytes:
+        """Returns the response body of /metrics."""
+        return self._metrics.text(present) if self._metrics is not None else b""
 
     def note_refusal(self, status: int) -> None:
         """Counts a request that was refused with an HTTP status."""

@@ -127,10 +127,9 @@ class Metrics:
         self._answered.labels(*labels.call(record)).inc()
         self._call_seconds.labels(labels.verb(record)).observe(record.ms / 1000)
 
-    def text(self, callers: int, sessions: int, replicas: int) -> bytes:
-        """Returns the metrics in Prometheus' text format, with the numbers of callers, sessions and replicas there are
-        now."""
-        self._callers.set(callers)
-        self._sessions.set(sessions)
-        self._replicas.set(replicas)
+    def text(self, present: evaluation.Presence) -> bytes:
+        """Returns the metrics in Prometheus' text format."""
+        self._callers.set(present.callers)
+        self._sessions.set(present.sessions)
+        self._replicas.set(present.replicas)
         return client.generate_latest(self.registry)

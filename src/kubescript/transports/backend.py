@@ -11,6 +11,7 @@ from starlette.types import ASGIApp
 
 from kubescript import config, contexts
 from kubescript.auth import authenticator, user
+from kubescript.telemetry import evaluation
 from kubescript.transports import readiness
 
 __all__ = ["Backend", "Reread", "Served", "Tenant", "WebApplication"]
@@ -93,9 +94,8 @@ class Backend(Protocol):
     def ready(self) -> readiness.Readiness:
         """Returns whether calls would be answered now. This may take two seconds."""
 
-    def scrape(self, callers: int, sessions: int, replicas: int) -> bytes:
-        """Returns metrics in Prometheus' text format, with the numbers of callers, of sessions and of replicas there
-        are now."""
+    def scrape(self, present: evaluation.Presence) -> bytes:
+        """Returns metrics in Prometheus' text format."""
 
     def note_refusal(self, status: int) -> None:
         """Counts a request that was refused with an HTTP status."""

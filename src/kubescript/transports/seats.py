@@ -20,6 +20,7 @@ from starlette.types import Scope
 
 from kubescript import config, errors
 from kubescript.auth import access_rules, user
+from kubescript.telemetry import evaluation
 from kubescript.transports import authentication, backend, ending, unused_memory
 from kubescript.transports.seat import THREADS, Seat, Share, measure
 
@@ -117,13 +118,13 @@ class Seats:
             share = self._shares[key] = Share(self._server.settings.http, key, self._peers)
         return share
 
-    def count(self) -> tuple[int, int, int]:
-        """Returns the numbers of callers, of their sessions, and of replicas; of these 0 while their database does not
-        answer."""
+    @property
+    def presence(self) -> evaluation.Presence:
+        """How many callers, sessions and replicas there are now."""
         seats = self._seats.values()
         callers = {seat.caller.person for seat in seats if seat.caller is not None}
         replicas = self._peers.living if self._peers is not None else 1
-        return len(callers), sum(seat.session_count for seat in seats), replicas
+        return evaluation.Presence(len(callers), sum(seat.session_count for seat in seats), replicas)
 
     def offers(self, route: str) -> bool:
         """Says whether the server has this endpoint."""
@@ -276,12 +277,12 @@ class Seats:
 
     async def _tidy(self) -> None:
         """Ends idle seats, and gives memory back once nothing happens any more."""
-        kept, has_garbage = self.count(), False
+        kept, has_garbage = self.presence, False
         while True:
             await anyio.sleep(_LOOK_S)
             self._end_idle()
-            if self._is_used or self.count() != kept:
-                self._is_used, kept, has_garbage = False, self.count(), True
+            if self._is_used or self.presence != kept:
+                self._is_used, kept, has_garbage = False, self.presence, True
             elif has_garbage:
                 await anyio.to_thread.run_sync(unused_memory.give_back)
                 has_garbage = False

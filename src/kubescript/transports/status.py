@@ -120,8 +120,8 @@ class Status:
         async with self._scraping:  # one text answers many requests
             if self._metrics is None or time.monotonic() > self._metrics[0]:
                 # A text of many series takes a tenth of a second, for which no caller should wait.
-                counts = self._seats.count()
-                text = await anyio.to_thread.run_sync(self._server.scrape, *counts, limiter=self._scraper)
+                present = self._seats.presence
+                text = await anyio.to_thread.run_sync(self._server.scrape, present, limiter=self._scraper)
                 self._metrics = time.monotonic() + _METRICS_S, text
         _, text = self._metrics
         return Response(text, media_type=_METRICS_TYPE)

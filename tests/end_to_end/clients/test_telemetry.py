@@ -379,9 +379,9 @@ def test_no_script_can_make_series_for_ever() -> None:
         found.observe(
             evaluation.Evaluation(f"script.x{number}", usage, records=[record(number)], redacted={f"k{number}": 1})
         )
-    series = [line for line in found.text(0, 0, 1).decode().splitlines() if not line.startswith("#")]
+    series = [line for line in found.text(evaluation.Presence()).decode().splitlines() if not line.startswith("#")]
     assert len(series) < 450
-    assert not re.search(r"example|n17\b|o17\b|script\.x", found.text(0, 0, 1).decode())
+    assert not re.search(r"example|n17\b|o17\b|script\.x", found.text(evaluation.Presence()).decode())
 
 
 @pytest.mark.promise("O-04")
@@ -401,7 +401,7 @@ def test_no_script_can_make_series_of_each_kind_in_each_cluster(monkeypatch: pyt
         found.observe(evaluation.Evaluation("ok", runs.Usage(), records=calls))
     late = records.Record("x", "allow", fault="cluster.timeout", context="c49", call=calls[0].call)
     found.observe(evaluation.Evaluation("ok", runs.Usage(), records=[late]))
-    text = found.text(0, 0, 1).decode()
+    text = found.text(evaluation.Presence()).decode()
     assert 5_000 <= text.count("kubescript_api_calls_total{") < 6_000 < 50 * len(calls)
     assert 'context="c49",group="",resource="other",status="cluster.timeout",verb="other"} 1.0' in text
 

@@ -30,6 +30,8 @@ log = logging.getLogger(__name__)
 
 CONFIG_VARIABLE: Final = "KUBESCRIPT_CONFIG"
 """The variable that names the file; it is not a setting itself."""
+_STORES: Final = (f"{PREFIX}REPLICAS__STORE", f"{PREFIX}PLANS__STORE")
+"""The variables that say where state is kept."""
 _HTTP_ONLY: Final = ("port", "host")
 """Settings that only apply to http; each implies it."""
 _MAX_NAME: Final = 253
@@ -250,15 +252,18 @@ def _layer(file: dict[str, Any]) -> Callable[..., Settings]:
 
 
 def _check_environment() -> None:
-    """Refuses an unknown KUBESCRIPT_ variable, as `load` refuses an unknown key of the file."""
+    """Refuses an unknown KUBESCRIPT_ variable, as `load` refuses an unknown key of the file, and an empty store."""
     known = {PREFIX + name.upper() for name in Settings.model_fields}
     known.add(CONFIG_VARIABLE)
-    for variable in os.environ:
+    for variable, value in os.environ.items():
         top, _, _ = variable.upper().partition("__")
         is_ours = top.startswith(PREFIX) and not top.startswith(f"{PREFIX}TEST")
         if is_ours and top not in known:
             suggestion = nearest(top, known)
             raise errors.ConfigError(f"unknown environment variable {variable}{suggestion}")
+        # A Secret's key that is empty must not pass for no store: each replica would keep a state of its own.
+        if variable.upper() in _STORES and not value.strip():
+            raise errors.ConfigError(f"{variable} is empty", remedy="write the store into it (its Secret) or unset it")
         if variable.upper().startswith(f"{PREFIX}CONTEXTS__"):
             raise errors.ConfigError(
                 f"{variable}: settings of one context belong in a table [contexts.<name>] of the file"

@@ -8,7 +8,7 @@ from typing import Annotated, Final
 
 import pydantic
 
-__all__ = ["MIB", "Section", "Store", "UserPath", "with_home"]
+__all__ = ["MIB", "Section", "UserPath", "with_home"]
 
 MIB: Final = 1024 * 1024
 """Bytes in one MiB."""
@@ -20,15 +20,6 @@ def with_home(path: Path) -> Path:
     return Path(os.path.expanduser(path))  # noqa: PTH111  it raises nothing
 
 
-def _check_given(value: str) -> str:
-    # An empty key of a Secret must not pass for a setting that is left out: each replica would keep its own state.
-    if not value.strip():
-        raise ValueError("this is empty; name a place, or leave the setting (or its variable) out")
-    return value
-
-
-Store = Annotated[str, pydantic.AfterValidator(_check_given)]
-"""Where state is kept, which is not empty if a person gives it."""
 UserPath = Annotated[Path, pydantic.AfterValidator(with_home)]
 """A file path that a person writes."""
 

@@ -103,7 +103,7 @@ class Notify(section.Section):
 class Plans(section.Section):
     """The settings for plans of writes (docs/write.md)."""
 
-    store: section.Store = ""
+    store: str = ""
     """Where plans are kept: an SQLite file, or the URL of a PostgreSQL database. Default: `replicas.store`, or else
     `kubescript/plans.db` in the user's state directory."""
     expires_s: Annotated[int, Field(ge=10, le=86_400)] = 900

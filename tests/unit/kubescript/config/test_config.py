@@ -110,8 +110,6 @@ WRONG = {
     "wrong type": ('port = "many"', "`port`", "integer"),
     "out of range": ("[limits]\ndepth = 5000", "`limits.depth`", "1024"),
     "a file for replicas": ('[replicas]\nstore = "/var/plans.db"', "`replicas.store`", "set plans.store"),
-    "an empty store for replicas": ('[replicas]\nstore = ""', "`replicas.store`", "this is empty"),
-    "an empty store for plans": ('[plans]\nstore = " "', "`plans.store`", "this is empty"),
     "broken TOML": ("port = ", "k.toml", ""),
 }
 
@@ -155,6 +153,16 @@ def test_an_unknown_variable_is_an_error(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setenv("KUBESCRIPT_READONLY", "true")
     with pytest.raises(errors.ConfigError, match="KUBESCRIPT_READ_ONLY"):
         config.load({}, None)
+
+
+@pytest.mark.parametrize("name", ["KUBESCRIPT_REPLICAS__STORE", "KUBESCRIPT_PLANS__STORE"])
+def test_an_empty_store_is_an_error(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A Secret's key that is empty does not pass for no store; without the variable there is none."""
+    monkeypatch.setenv(name, "")
+    with pytest.raises(errors.ConfigError, match=f"{name} is empty"):
+        config.load({}, None)
+    monkeypatch.delenv(name)
+    assert not config.load({}, None).replicas.store
 
 
 def test_a_variable_with_a_list_that_is_no_json_is_an_error_that_says_how(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -492,26 +492,28 @@ def test_a_plan_stays_within_the_limit_that_its_author_has_by_now(
             approvals.decide(plan_id, record.Decision("user bob", "page", approves=True, hash=shown.plan.hash))
             return approvals.apply(plan_id, lambda _done, _count, _text: None).state
 
+        def reload(*patterns: str) -> None:
+            _, adopt = opened.prepare(settings(world.plane, tmp_path, *patterns))
+            adopt()
+
+        def undo(plan_id: str) -> str:
+            asking = types.Caller("a-session", "a client", "1", "plans undo", lasts=False)
+            return opened.operator.planning.undo(plan_id, asking).plan.id  # type: ignore[union-attr]
+
         early = plan("early")
-        _, adopt = opened.prepare(settings(world.plane, tmp_path, PATTERNS[0]))
-        adopt()
+        reload(PATTERNS[0])
         with pytest.raises(errors.PlanError, match="the policy for writes has changed"):
             apply(early)
-        _, adopt = opened.prepare(settings(world.plane, tmp_path))
-        adopt()
+        reload()
         assert apply(plan("late")) == "applied"
         # The operator takes it back, with these settings and no others.
         taken = plan("taken-back", CHANGES.splitlines()[0] + "\n1")
         assert apply(taken) == "applied"
-        asking = types.Caller("a-session", "a client", "1", "plans undo", lasts=False)
-        _, adopt = opened.prepare(settings(world.plane, tmp_path, PATTERNS[0]))
-        adopt()
+        reload(PATTERNS[0])
         with pytest.raises(errors.PlanError, match="the policy for writes has changed"):
-            opened.operator.planning.undo(taken, asking)  # type: ignore[union-attr]
-        _, adopt = opened.prepare(settings(world.plane, tmp_path))
-        adopt()
-        reverse = opened.operator.planning.undo(taken, asking)  # type: ignore[union-attr]
-        assert apply(reverse.plan.id) == "applied"
+            undo(taken)
+        reload()
+        assert apply(undo(taken)) == "applied"
     found = world.run(
         f"[each.metadata.name for each in k8s.coreV1().list_namespaced_config_map({OWN[2]!r})]", limited=False
     )

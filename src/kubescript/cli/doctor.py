@@ -6,7 +6,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent import futures
 from typing import Final
 
@@ -139,14 +139,20 @@ def _found(settings: config.Settings) -> Iterator[tuple[directory.Directory, tup
         known = directory.Directory(settings, found)
         said: tuple[findings.Finding, ...] = ()
         if found.is_on:
-            answer = _examine_source(settings.fleet, found)
-            left_out = [text for text in warnings if text != found.problem]
-            left_out += [
-                f"{name} is left out: a context of the settings has this name"
-                for name in sorted(found.members().keys() & settings.contexts.keys())
-            ]
-            said = (answer, *(findings.Finding("WARNING", _FLEET, text) for text in left_out))
+            said = (_examine_source(settings.fleet, found), *_list_left_out(settings, found, warnings))
         yield known, said
+
+
+def _list_left_out(
+    settings: config.Settings, found: fleet.Fleet, warnings: Sequence[str]
+) -> Iterator[findings.Finding]:
+    """Yields what was found and is no cluster that scripts may name."""
+    for text in warnings:
+        if text != found.problem:
+            yield findings.Finding("WARNING", _FLEET, text)
+    for name in sorted(found.members().keys() & settings.contexts.keys()):
+        text = f"{name} is left out: a context of the settings has this name"
+        yield findings.Finding("WARNING", _FLEET, text)
 
 
 @contextlib.contextmanager
@@ -171,7 +177,7 @@ def _warnings_of_fleet() -> Iterator[list[str]]:
 
 
 def _examine_source(settings: config.Fleet, found: fleet.Fleet) -> findings.Finding:
-    """Waits for the first clusters or a problem; returns whether the source answers, and how many it has found."""
+    """Waits for the first clusters or a problem; says whether the source answers, and how many it has found."""
     ends = time.monotonic() + _FIRST_SET_S
     while not found.wait(_STEP_S) and not found.problem and time.monotonic() < ends:
         continue

@@ -553,7 +553,7 @@ def by_a_foreign_link(file: Path) -> None:
 PLACES: dict[str, Callable[[Path], None]] = {
     "a link": linked, "a second name": hard_linked, "readable by others": readable,
     "of another user": foreign, "a pipe": piped,
-    "by a link through an open folder": by_an_open_folder, "no folder": lambda file: file.parent.rmdir(),
+    "by a link through an open folder": by_an_open_folder, "by a link of another user": by_a_foreign_link, "no folder": lambda file: file.parent.rmdir(),
 }  # fmt: skip
 
 

@@ -28,6 +28,7 @@ _NODES: Final = "len(k8s.coreV1().list_node())"
 _DATABASE: Final = re.compile(r"@db\.example\.com/kubescript\?[^\"]+")
 _KEPT: Final = "SELECT plan, tableowner FROM kubescript_runbook_uses, pg_tables WHERE tablename = $$kubescript_plans$$"
 _DATABASE_ID: Final = "psql -At --command \"SELECT oid FROM pg_database WHERE datname = 'kubescript'\""
+_PODS: Final = "kubectl get pods --namespace kubescript --output name"
 _VOLUME: Final = """
 apiVersion: v1
 kind: PersistentVolume
@@ -44,9 +45,6 @@ if [ "$1" = exec ]; then
 fi
 exec PROGRAM "$@"
 """
-
-
-_PODS: Final = "kubectl get pods --namespace kubescript --output name"
 
 
 def section(title: str) -> str:

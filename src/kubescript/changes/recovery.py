@@ -22,7 +22,7 @@ _LOOK_S: Final = 30.0
 
 
 class _Plans(Protocol):
-    """The plans of one caller."""
+    """All plans, under the settings of one moment."""
 
     def take_over(self) -> None:
         """Continues plans whose server died, without waiting for them. Raises PlanError."""
@@ -83,7 +83,7 @@ class Keeper:
             self._notifier.tell(found, self.link(found.plan.id))
 
     def recover(self, plans: _Plans) -> None:
-        """Repeatedly continues those plans of a caller whose server died; a separate thread searches for them."""
+        """Repeatedly continues plans whose server died; a separate thread searches for them."""
         with self._lock:
             if plans in self._plans:
                 return
@@ -95,7 +95,7 @@ class Keeper:
             threading.Thread(target=self._recover, name="kubescript-plans", daemon=True).start()
 
     def leave(self, plans: _Plans) -> None:
-        """Stops the search for this caller's plans."""
+        """Stops the search under these settings."""
         with self._lock:
             if plans in self._plans:
                 self._plans.remove(plans)

@@ -91,9 +91,8 @@ def _read(answer: Mapping[str, Any], given: acting.Token, audience: str) -> acti
         raise errors.AuthError(f"{_UNUSABLE}it is the caller's own")
     told = jwts.peek(text)
     # Attack: the provider gives all audiences, whatever it is asked for, and a cluster's administrator uses the token
-    # at other clusters and here. What an opaque token is for, only its issuer can say; one of three parts is a JWT,
-    # even if it cannot be read.
-    if text.count(".") == 2 and claims.audiences(told) != {audience}:
+    # at other clusters and here. What an opaque token is for, only its issuer can say.
+    if jwts.is_jwt(text) and claims.audiences(told) != {audience}:
         raise errors.AuthError(
             f"{_UNUSABLE}its aud does not name {audience} alone",
             remedy="have the provider give tokens of the audience that is asked for, and of no other",

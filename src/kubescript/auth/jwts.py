@@ -10,7 +10,7 @@ import jwt
 from kubescript import config, errors
 from kubescript.auth import claims, keys, provider, user
 
-__all__ = ["Verifier", "peek"]
+__all__ = ["Verifier", "is_jwt", "peek"]
 
 # RFC 9068 requires `at+jwt`; Keycloak, Entra ID and Okta write `JWT` by default, and some providers omit it.
 # Attack: a caller sends a logout token (`logout+jwt`), a security event or a proof (`dpop+jwt`) that the same provider
@@ -22,8 +22,6 @@ _MEDIA_TYPE: Final = "application/"
 # RFC 6750, without a dot at the end, which readers in Java skip.
 _BEARER: Final = re.compile(r"[A-Za-z0-9._~+/-]*[A-Za-z0-9_~+/-]=*")
 """The characters of a bearer token."""
-_DOTS: Final = 2
-"""Between the three parts of a JWT."""
 
 
 class Verifier:
@@ -43,8 +41,7 @@ class Verifier:
         # Attack: a caller changes the unused bits of a token's last character, puts a space into it or writes it as
         # JSON. PyJWT does not read it, but an API server does that trusts the same issuer, and asks for no scope.
         told = peek(token)
-        is_jwt = token.count(".") == _DOTS
-        if _BEARER.fullmatch(token) is None or (is_jwt and not told):
+        if _BEARER.fullmatch(token) is None or (is_jwt(token) and not told):
             raise errors.AuthError("the token is not valid")
         issuer = told.get("iss")
         return isinstance(issuer, str) and issuer.rstrip("/") == self.issuer.rstrip("/")
@@ -105,9 +102,14 @@ _UNREADABLE: Final = (jwt.PyJWTError, ValueError, TypeError, OverflowError, Recu
 """What PyJWT raises for an unreadable token."""
 
 
+def is_jwt(token: str) -> bool:
+    """Says whether a token has the three parts of a JWT, which may be unreadable."""
+    return token.count(".") == 2
+
+
 def peek(token: str) -> dict[str, Any]:
     """Returns the claims in a token, unverified; none if it is not a JWT that can be read."""
-    if token.count(".") != _DOTS:
+    if not is_jwt(token):
         return {}
     try:
         return jwt.decode(token, options={"verify_signature": False})

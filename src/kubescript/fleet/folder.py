@@ -6,6 +6,7 @@ import collections
 import logging
 import threading
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
@@ -24,8 +25,16 @@ tells."""
 _MAX_FILES: Final = 10_000
 _State = tuple[int, int, int]
 """A file's inode, size, and time of change, also of its mode."""
-_Contents = tuple[list[member.Member], int]
-"""The members of a file, and how many of its contexts cannot be used; 1 if the whole file cannot."""
+
+
+@dataclass(frozen=True, slots=True)
+class _File:
+    """A file as it was last read."""
+
+    state: _State
+    members: list[member.Member] = field(default_factory=list)
+    unusable: int = 1
+    """How many of its contexts cannot be used; 1 if the whole file cannot."""
 
 
 class Folder:
@@ -38,8 +47,8 @@ class Folder:
         """See `fleet.Source`: all files are read, and `fleet.Fleet` counts."""
         self._path = path
         self._every_s = every_s
-        self._read: dict[Path, tuple[_State, _Contents]] = {}
-        """The files as they were last read, so that only changed ones are read again."""
+        self._read: dict[Path, _File] = {}
+        """Kept so that only changed files are read again."""
         self._unread: set[Path] = set()
         """The files that could not be read, and are tried again."""
         self._ambiguous = 0
@@ -48,7 +57,7 @@ class Folder:
     @property
     def left_out(self) -> int:
         """See `fleet.Source`."""
-        return sum(unusable for _, (_, unusable) in self._read.values()) + len(self._unread) + self._ambiguous
+        return sum(file.unusable for file in self._read.values()) + len(self._unread) + self._ambiguous
 
     def watch(self, publish: Callable[[Mapping[str, member.Member]], None], stop: threading.Event) -> None:
         """See `fleet.Source`."""
@@ -76,12 +85,12 @@ class Folder:
 
     def _update(self, states: Mapping[Path, _State]) -> dict[Path, list[member.Member]]:
         """Reads the files that have changed, and forgets those that are gone."""
-        read = {}
+        read: dict[Path, _File] = {}
         before, self._unread = self._unread, set()
         for path, state in states.items():
-            known, contents = self._read.get(path, (None, ([], 0)))
+            known = self._read.get(path)
             try:
-                read[path] = (state, contents if known == state else _read(path))
+                read[path] = known if known is not None and known.state == state else _read(path, state)
             except OSError as error:  # it may be readable soon without a change: too many other files were open
                 self._unread.add(path)
                 if path not in before:
@@ -90,7 +99,7 @@ class Folder:
                         extra={"event": "fleet.unreadable"},
                     )  # fmt: skip
         self._read = read
-        return {path: members for path, (_, (members, _)) in read.items()}
+        return {path: file.members for path, file in read.items()}
 
 
 def _files(folder: Path) -> Iterator[tuple[Path, _State]]:
@@ -105,20 +114,20 @@ def _files(folder: Path) -> Iterator[tuple[Path, _State]]:
             yield path, (state.st_ino, state.st_size, state.st_ctime_ns)
 
 
-def _read(path: Path) -> _Contents:
-    """Returns the members of one file; none, and a warning, if it is no kubeconfig. Raises OSError."""
+def _read(path: Path, state: _State) -> _File:
+    """Reads one file; logs a warning if it is no kubeconfig. Raises OSError."""
     what = f"the kubeconfig {sanitizing.printable(path.name)}"
     with path.open("rb") as file:
         content = file.read(kubeconfig.MAX_BYTES + 1)
     try:
         if len(content) > kubeconfig.MAX_BYTES:
             raise errors.ClusterError(f"{what} is larger than {kubeconfig.MAX_BYTES >> 20} MiB")
-        return member.list_all(content, path.parent.absolute(), what)
+        return _File(state, *member.list_all(content, path.parent.absolute(), what))
     except errors.ClusterError as error:
         log.warning("%s", error.message, extra={"event": "fleet.unreadable"})
     except Exception:  # whatever it is, the other files are read; its text may be a token
         log.warning("%s: %s", what, member.UNREADABLE, extra={"event": "fleet.unreadable"})
-    return [], 1
+    return _File(state)
 
 
 def _name(read: Mapping[Path, list[member.Member]]) -> dict[str, member.Member]:

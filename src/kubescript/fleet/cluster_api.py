@@ -37,7 +37,7 @@ class ClusterApi(following.Followed):
         secrets = objects.Kind("", "secrets", namespace, _LABEL)
         self._clusters = hub.Watch(cluster, clusters, _read_cluster, most)
         # Attack: a tenant who may make Secrets, and no Clusters, makes as many as are kept.
-        self._secrets = hub.Watch(cluster, secrets, _read_secret, most, self._list_needed, after=self._clusters)
+        self._secrets = hub.Watch(cluster, secrets, _read_secret, most, self._list_needed)
         super().__init__(self._clusters, self._secrets)
 
     def find(self) -> Iterator[following.Candidate | following.Problem]:
@@ -51,7 +51,10 @@ class ClusterApi(following.Followed):
             else:
                 yield following.Candidate(name, cluster.metadata.labels, secret.value)
 
-    def _list_needed(self) -> frozenset[objects.Key]:
+    def _list_needed(self) -> frozenset[objects.Key] | None:
+        """Returns the Secrets of all Clusters; None before the first list of these."""
+        if not self._clusters.changes:
+            return None
         return frozenset(map(_secret_of, self._clusters.objects()))
 
     def _name(self, key: objects.Key) -> str:

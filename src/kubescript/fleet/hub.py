@@ -11,7 +11,7 @@ import random
 import threading
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Any, Final, Generic, TypeVar
+from typing import Final, Generic, TypeVar
 
 import msgspec
 
@@ -41,8 +41,6 @@ _MARGIN_S: Final = 10.0
 _TICK_S: Final = 0.1
 _FIRST_PAUSE_S: Final = 1.0
 _LAST_PAUSE_S: Final = 60.0
-
-
 _T = TypeVar("_T")
 
 
@@ -55,12 +53,11 @@ class Watch(Generic[_T]):
         kind: Kind,
         read: Callable[[bytes], _T | None],
         most: int,
-        wanted: Callable[[], Collection[Key]] = frozenset,
-        after: Watch[Any] | None = None,
+        wanted: Callable[[], Collection[Key] | None] = frozenset,
     ) -> None:
         """`read` returns None for an object that is not needed, and raises ValueError, with no text of the object, for
-        one that cannot be used. At most `most` objects are kept: first those that `wanted` names by what `after` has
-        listed, then the oldest ones."""
+        one that cannot be used. At most `most` objects are kept: first those that `wanted` names, which returns None
+        while they are not known yet, then the oldest ones."""
         self.kind = kind
         self.changes = 0
         """Grows with each change; 0 before the first list."""
@@ -71,7 +68,6 @@ class Watch(Generic[_T]):
         self._most = most
         self._lock = threading.Lock()
         self._wanted = wanted
-        self._after = after
         self._places: Places[_T] = Places(most)
 
     def objects(self) -> Mapping[Key, _T]:
@@ -91,7 +87,7 @@ class Watch(Generic[_T]):
 
     def run(self, cancel: cancellation.Cancellation) -> None:
         """Keeps the objects up to date until cancelled."""
-        while self._after is not None and not self._after.changes and not cancel.cancelled:
+        while self._wanted() is None and not cancel.cancelled:
             cancel.wait(_TICK_S)
         pause_s = _FIRST_PAUSE_S
         while not cancel.cancelled:

@@ -17,7 +17,7 @@ _T = TypeVar("_T")
 class Places(Generic[_T]):
     """As many objects as there are places, and why others cannot be used. Not safe for use from several threads."""
 
-    def __init__(self, most: int, wanted: Callable[[], Collection[Key]] = frozenset) -> None:
+    def __init__(self, most: int, wanted: Callable[[], Collection[Key] | None] = frozenset) -> None:
         """`most`: how many objects are kept, and how many others are remembered by what is wrong with them. `wanted`
         returns those that come before all others, as of now."""
         self.unread: dict[Key, str] = {}
@@ -52,7 +52,7 @@ class Places(Generic[_T]):
         if len(self._objects) <= self._most:
             return
         # Attack: whoever may write in one namespace makes as many objects as there are places, first by name.
-        wanted = self._wanted()
+        wanted = self._wanted() or ()
         ranked = sorted(self._objects, key=lambda key: (key not in wanted, self._objects[key][0], key))
         self.left_out = f"the newest, such as {ranked[self._most]}"
         self._objects = {key: self._objects[key] for key in ranked[: self._most]}

@@ -117,7 +117,12 @@ class Application:
         scripts = self._shared.places.scripts
         plans = self._keeper.waiting if self._keeper is not None else 0
         return evaluation.Load(
-            scripts.running, scripts.waiting, self.executor.spares, plans, self.fleet.is_ok, self.fleet.left_out
+            running=scripts.running,
+            waiting=scripts.waiting,
+            spares=self.executor.spares,
+            plans=plans,
+            is_fleet_ok=self.fleet.is_ok,
+            left_out=self.fleet.left_out,
         )
 
     def server(self) -> served.Served:

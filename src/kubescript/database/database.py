@@ -89,7 +89,7 @@ class Database:
 
     @contextlib.contextmanager
     def rehearsing(self) -> Iterator[sqlalchemy.Connection]:
-        """Yields a connection on which `prepare` has been done, and takes all of it back. Raises PlanError."""
+        """Yields a connection to PostgreSQL on which `prepare` has been done, and takes it back. Raises PlanError."""
         with self.reading() as connection:
             self._update(connection)
             yield connection

@@ -78,7 +78,7 @@ class Watch(Generic[_T]):
     @property
     def is_full(self) -> bool:
         """Whether objects were left out because there are too many."""
-        return bool(self._places.left_out)
+        return bool(self._places.surplus)
 
     def unread(self) -> Mapping[Key, str]:
         """Returns what is wrong with objects that are left out."""
@@ -126,7 +126,7 @@ class Watch(Generic[_T]):
         with self._lock:
             self._places = found
             self.changes += 1
-        self._warn_of(found.left_out)
+        self._warn_of(found.surplus)
         return version
 
     def _read_pages(self, path: str, found: Places[_T], cancel: cancellation.Cancellation) -> str:
@@ -149,7 +149,7 @@ class Watch(Generic[_T]):
                 # Attack: so many objects are made that no list is read to its end.
                 if self.changes:
                     raise errors.ClusterError(text, code="cluster.too_large")
-                found.left_out = f"those at the end, as {text}"
+                found.surplus = f"those at the end, as {text}"
                 break
         return page.metadata.resource_version
 
@@ -177,7 +177,7 @@ class Watch(Generic[_T]):
                 version = self._apply(event) or version
         finally:
             response.close()
-        return "" if self._places.left_out else version
+        return "" if self._places.surplus else version
 
     def _apply(self, event: list_watch.Event) -> str:
         """Applies one event, and returns its version."""
@@ -187,14 +187,14 @@ class Watch(Generic[_T]):
             return metadata.resource_version
         places = self._places
         with self._lock:
-            before = places.left_out
+            before = places.surplus
             places.remove(metadata.key)
             if event.type != "DELETED":
                 self._take(content, metadata, places)
                 places.prune()
             self.changes += 1
         if not before:
-            self._warn_of(places.left_out)
+            self._warn_of(places.surplus)
         return metadata.resource_version
 
     def _take(self, content: bytes, metadata: Metadata, places: Places[_T]) -> None:
@@ -261,12 +261,12 @@ class Watch(Generic[_T]):
         if not before:
             log.warning("the clusters found last stay: %s", self.problem, extra={"event": "fleet.away"})
 
-    def _warn_of(self, left_out: str) -> None:
+    def _warn_of(self, surplus: str) -> None:
         """Logs which objects are left out, if any are."""
-        if left_out:
+        if surplus:
             log.warning(
                 "there are too many %s, and %d are kept: left out are %s",
-                self.kind, self._most, sanitizing.printable(left_out), extra={"event": "fleet.max"},
+                self.kind, self._most, sanitizing.printable(surplus), extra={"event": "fleet.max"},
             )  # fmt: skip
 
     def _note_return(self) -> None:

@@ -21,7 +21,7 @@ class Places(Generic[_T]):
         """`most`: how many objects are kept, and how many others are remembered by what is wrong with them. `wanted`
         returns those that come before all others, as of now."""
         self.unread: dict[Key, str] = {}
-        self.left_out = ""
+        self.surplus = ""
         """Which objects have no place, in words; empty while there is one for each."""
         self._most = most
         self._wanted = wanted
@@ -54,5 +54,5 @@ class Places(Generic[_T]):
         # Attack: whoever may write in one namespace makes as many objects as there are places, first by name.
         wanted = self._wanted() or ()
         ranked = sorted(self._objects, key=lambda key: (key not in wanted, self._objects[key][0], key))
-        self.left_out = f"the newest, such as {ranked[self._most]}"
+        self.surplus = f"the newest, such as {ranked[self._most]}"
         self._objects = {key: self._objects[key] for key in ranked[: self._most]}

@@ -25,7 +25,7 @@ _REMEDY: Final = {
     errno.ENOENT: "the interpreter is gone: install kubescript again",
 }
 
-_PATIENCE: Final = 10
+_NICENESS: Final = 10
 """What is added to a process's niceness. Linux then gives nine tenths of a core to one that did not yield."""
 
 
@@ -61,7 +61,7 @@ class Worker:
         if self.has_ended:
             return
         with contextlib.suppress(OSError):
-            niceness = os.getpriority(os.PRIO_PROCESS, self.pid) + _PATIENCE
+            niceness = os.getpriority(os.PRIO_PROCESS, self.pid) + _NICENESS
             os.setpriority(os.PRIO_PROCESS, self.pid, niceness)
 
     def close(self) -> None:

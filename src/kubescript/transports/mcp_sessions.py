@@ -108,8 +108,13 @@ class Sessions(streamable_http_manager.StreamableHTTPSessionManager):
     ) -> None:
         session = http_transport.mcp_session_id or ""
         others = len(self._here) - 1
-        if self._beyond is not None and not await self._beyond.begin(session, others):
-            await self._discard_session(session, http_transport)
+        may_begin = False
+        try:
+            may_begin = self._beyond is None or await self._beyond.begin(session, others)
+        finally:
+            if not may_begin:  # also one whose request is cancelled while the database is asked
+                await self._discard_session(session, http_transport)
+        if not may_begin:
             raise errors.Busy("you have too many sessions at this server; end some of them")
         await super()._serve_opening_request(http_transport, scope, receive, send)
 

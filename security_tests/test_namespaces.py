@@ -498,7 +498,9 @@ def test_a_plan_stays_within_the_limit_that_its_author_has_by_now(
 
         def undo(plan_id: str) -> str:
             asking = types.Caller("a-session", "a client", "1", "plans undo", lasts=False)
-            return opened.operator.planning.undo(plan_id, asking).plan.id  # type: ignore[union-attr]
+            planning = opened.operator.planning
+            assert planning is not None
+            return planning.undo(plan_id, asking).plan.id
 
         early = plan("early")
         reload(PATTERNS[0])

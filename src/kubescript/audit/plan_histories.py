@@ -61,9 +61,12 @@ class _Chain:
 
     def forget(self, plans: set[str]) -> None:
         """Removes the applications of these plans."""
-        self.starts = {number: start for number, start in self.starts.items() if start["plan"] not in plans}
+        for number, start in list(self.starts.items()):
+            if start["plan"] in plans:
+                del self.starts[number]
         self.ends = [end for end in self.ends if end["plan"] not in plans]
-        self.sent = {plan: audit_ids for plan, audit_ids in self.sent.items() if plan not in plans}
+        for plan in plans:
+            self.sent.pop(plan, None)
 
 
 def compare(paths: Sequence[Path], since: datetime | None = None) -> Report:
@@ -71,7 +74,9 @@ def compare(paths: Sequence[Path], since: datetime | None = None) -> Report:
     that files that were written last a day earlier may be gone: a plan expires within a day. Raises ConfigError for a
     file that is no audit record."""
     chains = [_read(path, since) for path in paths]
-    early = set().union(*(chain.early for chain in chains))
+    early: set[str] = set()
+    for chain in chains:
+        early |= chain.early
     for chain in chains:
         chain.forget(early)
     return _Comparison(chains).run(len(early))

@@ -170,12 +170,14 @@ class Authenticator:
         """Returns `ok`, or what is wrong with the file of tokens and with the identity provider's keys; empty without
         both. May be called in any thread."""
         found = []
-        if self._settings.tokens_file is not None:
-            found.append(tokens_file.check(self._settings.tokens_file))
+        if self._file is not None:
+            found.append(self._file.check())
         if self._jwts is not None:
             found.append(self._jwts.check_keys())
         wrong = [each for each in found if each != "ok"]
-        return "; ".join(wrong or found[:1])
+        if wrong:
+            return "; ".join(wrong)
+        return "ok" if found else ""
 
     def close(self) -> None:
         """Closes the connections to the identity provider."""

@@ -18,7 +18,7 @@ from kubescript import errors
 from kubescript.auth import user
 from kubescript.config import named_files
 
-__all__ = ["TokensFile", "check", "find_exposure", "names", "read_users"]
+__all__ = ["TokensFile", "find_exposure", "names", "read_users"]
 
 log = logging.getLogger(__name__)
 
@@ -51,6 +51,10 @@ class TokensFile:
         self._looked = self._read_at = time.monotonic()
         self._version = _version(path)
         self._users = _read_whole(path)
+        self._mistakes: tuple[str, ...] = ()
+        """What is wrong with lines that let nobody in."""
+        self._problem = ""
+        """Why the file could not be read when last looked at; empty if it could."""
         if exposed := find_exposure(path):
             log.warning("%s", exposed, extra={"event": "auth.tokens_file"})
 
@@ -61,6 +65,12 @@ class TokensFile:
         if age > _KEPT_S:
             return None
         return self._users.get(_digest(token))
+
+    def check(self) -> str:
+        """Returns `ok`, or what is wrong with the file now, or with the first line that lets nobody in."""
+        self._refresh()
+        wrong = (self._problem, *self._mistakes)
+        return next(filter(None, wrong), "ok")
 
     def _refresh(self) -> None:
         with self._lock:
@@ -74,12 +84,15 @@ class TokensFile:
                     self._adopt(_read(self._path))
                     self._version = version
                 self._read_at = now
+                self._problem = ""
             except errors.ConfigError as error:
                 # The file may be about to be replaced.
+                self._problem = error.message
                 log.warning("%s; the tokens of before count", error.message, extra={"event": "auth.tokens_file"})
 
     def _adopt(self, found: _Lines) -> None:
         self._users = found.users
+        self._mistakes = found.mistakes
         for mistake in found.mistakes[:_SHOWN]:
             log.error("%s; this line lets nobody in", mistake, extra={"event": "auth.tokens_file"})
 
@@ -97,15 +110,6 @@ class _Lines:
 def read_users(path: Path) -> tuple[user.User, ...]:
     """Returns the users of all tokens. Raises ConfigError for an unusable file, and for one with an unusable line."""
     return tuple(_read_whole(path).values())
-
-
-def check(path: Path) -> str:
-    """Returns `ok`, or what is wrong with the file now, or with the first line that lets nobody in."""
-    try:
-        mistakes = _read(path).mistakes
-    except errors.ConfigError as error:
-        return error.message
-    return mistakes[0] if mistakes else "ok"
 
 
 def find_exposure(path: Path) -> str:

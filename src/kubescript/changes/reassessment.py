@@ -114,13 +114,15 @@ class Reassessment:
         self._looked = timers.uptime()
         # The script judges a plan as a whole: the pods of an earlier rollout count as if it were over.
         indexes = [index for index, step in enumerate(self._shown) if index >= self._next or not step.removes]
-        found = self._reach().look([self._now[index] for index in indexes], self._operation)
+        steps = [self._now[index] for index in indexes]
+        found = self._reach().look(steps, self._operation)
         for index, now in zip(indexes, found, strict=True):
-            if index >= self._next and not now.removes:
-                findings = tuple(finding for finding in now.findings if finding.rule not in _OWN)
-                # The plan itself may have made an autoscaler or a budget.
-                affected = tuple(each for each in now.affected if each.left is not None)
-                _check(self._shown[index], msgspec.structs.replace(now, findings=findings, affected=affected))
+            if index < self._next or now.removes:
+                continue
+            findings = tuple(finding for finding in now.findings if finding.rule not in _OWN)
+            # The plan itself may have made an autoscaler or a budget.
+            affected = tuple(each for each in now.affected if each.left is not None)
+            _check(self._shown[index], msgspec.structs.replace(now, findings=findings, affected=affected))
 
     def _check_replacement(self, index: int, now: plan.Step) -> None:
         """Raises PlanError if a step replaces pods in another way than was shown."""

@@ -79,11 +79,10 @@ def verifies_first(command: Callable[..., Any]) -> Callable[..., Any]:
     @click.option("--unverified", is_flag=True, help="Continue, with exit code 0, even if `audit verify` fails.")
     @functools.wraps(command)
     def run(*arguments: Any, key_file: Path | None, unverified: bool, **flags: Any) -> Any:
-        files = flags["files"] if "files" in flags else (flags["file"],)
-        code = worst([_verify_first(file, key_file) for file in files])
-        if unverified:
-            code = 0
-        return command(*arguments, code=code, **flags)
+        # Some commands take several files, others one.
+        files = flags.get("files") or (flags["file"],)
+        codes = [_verify_first(file, key_file) for file in files]
+        return command(*arguments, code=0 if unverified else worst(codes), **flags)
 
     return run
 

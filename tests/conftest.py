@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import decimal
 import itertools
 import secrets
@@ -16,6 +17,7 @@ from tests.kit import debian, helm, kubectl, postgres, stage
 from tests.kit.controlplane import cluster, fixture, shared
 from tests.kit.controlplane.server import ControlPlane
 from tests.kit.controlplane.writer import Writer
+from tests.kit.engines.prometheus import Prometheus
 
 
 @pytest.fixture(autouse=True)
@@ -116,6 +118,13 @@ def postgresql() -> Iterator[postgres.Postgres]:
         pytest.skip(f"NOTHING IS TESTED WITH POSTGRESQL: {error}")
     with server:
         yield server
+
+
+@pytest.fixture
+def prometheus3(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., Prometheus]]:
+    """Starts a real Prometheus with what `engines.prometheus.Prometheus` takes; it ends with the test."""
+    with contextlib.ExitStack() as stack:
+        yield lambda **given: stack.enter_context(Prometheus(tmp_path_factory.mktemp("prometheus"), **given))
 
 
 @pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.slow)])

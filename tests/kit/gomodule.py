@@ -13,15 +13,16 @@ from kubescript_safety.controlplane import build, gotool
 __all__ = ["program", "sources"]
 
 
-def program(module: Path, package: str = ".", linker_flags: str = "-s -w") -> Path:
-    """The program of a module, with the name of its folder; the first call on a machine builds it."""
+def program(module: Path, package: str = ".", linker_flags: str = "-s -w", tags: str = "") -> Path:
+    """The program of a module, with the name of its folder; the first call on a machine builds it. `tags` are Go's build
+    tags, which leave parts out."""
     sources = [*sorted(module.glob("*.go")), module / "go.mod", module / "go.sum"]
     parts = [source.read_text() for source in sources]
-    key = hashlib.sha256("\0".join([*parts, repr(build.ENVIRONMENT), linker_flags]).encode()).hexdigest()[:16]
+    key = hashlib.sha256("\0".join([*parts, repr(build.ENVIRONMENT), linker_flags + tags]).encode()).hexdigest()[:16]
     target = build.cache() / module.name / key / module.name
     with build.lock(build.cache() / f"{module.name}.lock"):  # several processes of tests want it at the same time
         if not target.exists():
-            _build(target, module, package, linker_flags)
+            _build(target, module, package, linker_flags, tags)
     return target
 
 
@@ -33,9 +34,9 @@ def sources(module: Path, path: str) -> Path:
     return Path(json.loads(done.stdout)["Dir"])
 
 
-def _build(target: Path, module: Path, package: str, linker_flags: str) -> None:
+def _build(target: Path, module: Path, package: str, linker_flags: str, tags: str) -> None:
     target.parent.mkdir(parents=True, exist_ok=True)
     go = gotool.find(build.go_version(), build.cache())
     unfinished = target.with_suffix(f".{os.getpid()}")
-    build.compile_program(go, package, unfinished, module, linker_flags)
+    build.compile_program(go, package, unfinished, module, linker_flags, tags)
     unfinished.rename(target)

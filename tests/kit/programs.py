@@ -32,6 +32,7 @@ from tests.kit import (
     unchanged,
 )
 from tests.kit.controlplane import cluster
+from tests.kit.engines import prometheus3
 from tests.kit.keycloak import prepared
 from tests.kit.openstack import build as openstack
 
@@ -44,6 +45,7 @@ _LONG_S: Final = 10.0
 
 _SERVER: Final[tuple[Make, ...]] = (build.programs, kubectl.program)
 _PODMAN: Final = functools.partial(debian.unpacked, "podman", *containers.PACKAGES)
+_PROMETHEUS: Final[tuple[Make, ...]] = (prometheus.unpacked, prometheus3.program)
 _NEEDED: Final[dict[str, tuple[Make, ...]]] = {
     "control_plane": _SERVER,
     "dist": (
@@ -54,6 +56,7 @@ _NEEDED: Final[dict[str, tuple[Make, ...]]] = {
     "kubeconfig": _SERVER,
     "own_plane": _SERVER,
     "plane": _SERVER,
+    "prometheus3": _PROMETHEUS,
     "scratch": _SERVER,
     "run_folder": _SERVER,
     "written": _SERVER,
@@ -67,6 +70,7 @@ _NEEDED: Final[dict[str, tuple[Make, ...]]] = {
     "test_approval_page_in_a_browser": (browser.programs,),
     "test_conformance": (npm.modules,),
     "test_approval_page_attacks": (browser.programs,),
+    "test_engines": _PROMETHEUS,
     "test_fleet_sources": (cluster_api.definition,),
     "test_image": (_PODMAN,),
     "test_kernel_outside": (_PODMAN,),

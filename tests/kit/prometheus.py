@@ -17,7 +17,7 @@ import yaml
 from kubescript_safety.controlplane import child, startable
 from tests.kit import clients, debian, paths, patience
 
-__all__ = ["ALERTS", "DASHBOARD", "Prometheus", "promtool", "unpacked"]
+__all__ = ["ALERTS", "DASHBOARD", "Prometheus", "command", "promtool", "unpacked"]
 
 FILES: Final = paths.ROOT / "charts" / "kubescript" / "files"
 ALERTS: Final = FILES / "alerts.yaml"
@@ -33,10 +33,11 @@ def unpacked() -> Path:
 
 def promtool(*words: str) -> subprocess.CompletedProcess[str]:
     """What the real promtool says."""
-    return subprocess.run(_command("promtool", *words), capture_output=True, text=True, check=False)
+    return subprocess.run(command("promtool", *words), capture_output=True, text=True, check=False)
 
 
-def _command(program: str, *words: str) -> list[str]:
+def command(program: str, *words: str) -> list[str]:
+    """How a program of the package is run."""
     root = unpacked()
     return ["env", f"LD_LIBRARY_PATH={debian.libraries(root)}", str(root / "usr/bin" / program), *words]
 
@@ -61,7 +62,7 @@ class Prometheus(startable.Startable):
             f"--storage.tsdb.path={folder}/data",
             f"--web.listen-address=127.0.0.1:{port}",
         )
-        self._child = child.Child(_command("prometheus", *flags), folder / "prometheus.log")
+        self._child = child.Child(command("prometheus", *flags), folder / "prometheus.log")
 
     def start(self) -> None:
         """Starts it, and waits until it has scraped."""

@@ -145,10 +145,10 @@ def _build_into(folder: Path, recipe: Recipe) -> None:
         shutil.rmtree(half_done, ignore_errors=True)
 
 
-def compile_program(go: Path, package: str, target: Path, module: Path, linker_flags: str) -> None:
-    """Compiles one package of the module in a folder into the file `target`."""
+def compile_program(go: Path, package: str, target: Path, module: Path, linker_flags: str, tags: str = "") -> None:
+    """Compiles one package of the module in a folder into the file `target`, with Go's build tags."""
     # The paths of this machine are left out, so that the same sources give the same bytes everywhere.
-    command = [str(go), "build", "-trimpath", "-ldflags", linker_flags, "-o", str(target), package]
+    command = [str(go), "build", "-trimpath", "-ldflags", linker_flags, "-tags", tags, "-o", str(target), package]
     environment = {**os.environ, **ENVIRONMENT}
     subprocess.run(command, cwd=module, env=environment, check=True)
 

@@ -1,0 +1,56 @@
+"""The servers that sources are tested with answer what they were given, and let in only whom they should."""
+
+from __future__ import annotations
+
+import ssl
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final
+
+import httpx2
+import pytest
+
+from kubescript_safety.controlplane import pki
+from tests.kit.engines import prometheus
+
+Start = Callable[..., prometheus.Prometheus]
+NOW: Final = int(time.time())
+SERIES: Final = f"""\
+# TYPE restarts gauge
+restarts{{pod="a"}} 1 {NOW - 7200}
+restarts{{pod="a"}} 4.5 {NOW - 60}
+restarts{{pod="b"}} 2 {NOW - 60}
+"""
+RULES: Final[list[dict[str, Any]]] = [
+    {"name": "shop", "rules": [{"alert": "Restarts", "expr": "restarts > 4", "labels": {"severity": "page"}}]}
+]
+
+
+@pytest.mark.parametrize("old", [False, True], ids=["3", "2.42"])
+def test_prometheus_has_exactly_the_given_series_and_judges_its_rules(prometheus3: Start, old: bool) -> None:
+    """Both versions answer the same, of hours ago and of now."""
+    server = prometheus3(openmetrics=SERIES, rules=RULES, old=old)
+    assert server.get("status/buildinfo")["version"].startswith("2.42." if old else "3.16.")
+    now = server.get("query", query="sum by (pod) (restarts)", time=str(NOW))["result"]
+    assert {each["metric"]["pod"]: each["value"] for each in now} == {"a": [NOW, "4.5"], "b": [NOW, "2"]}
+    ago = server.get("query", query="restarts", time=str(NOW - 7200))["result"]
+    assert [each["value"] for each in ago] == [[NOW - 7200, "1"]]
+    server.wait_for_alerts("Restarts")
+
+
+@pytest.mark.parametrize("old", [False, True], ids=["3", "2.42"])
+def test_prometheus_lets_in_who_has_a_certificate_and_the_password(
+    prometheus3: Start, tmp_path: Path, old: bool
+) -> None:
+    """TLS refuses a client without a certificate; a wrong password is told, and the right one answered."""
+    web = prometheus.Web(pki.Authority(), certificates=True, password=True)
+    trusting = ssl.create_default_context(cadata=web.authority.certificate.decode())
+    web.authority.client("reader").write(tmp_path, "client")
+    server = prometheus3(web=web, old=old)
+    url = f"{server.url}/api/v1/labels"
+    with pytest.raises(httpx2.TransportError):
+        httpx2.get(url, verify=trusting, auth=(prometheus.USER, prometheus.PASSWORD))
+    trusting.load_cert_chain(tmp_path / "client.crt", tmp_path / "client.key")
+    assert httpx2.get(url, verify=trusting, auth=(prometheus.USER, "wrong")).status_code == 401
+    assert httpx2.get(url, verify=trusting, auth=(prometheus.USER, prometheus.PASSWORD)).status_code == 200

@@ -17,6 +17,7 @@ from tests.kit import debian, helm, kubectl, postgres, stage
 from tests.kit.controlplane import cluster, fixture, shared
 from tests.kit.controlplane.server import ControlPlane
 from tests.kit.controlplane.writer import Writer
+from tests.kit.engines.alertmanager import Alertmanager
 from tests.kit.engines.prometheus import Prometheus
 
 
@@ -125,6 +126,13 @@ def prometheus3(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[.
     """Starts a real Prometheus with what `engines.prometheus.Prometheus` takes; it ends with the test."""
     with contextlib.ExitStack() as stack:
         yield lambda **given: stack.enter_context(Prometheus(tmp_path_factory.mktemp("prometheus"), **given))
+
+
+@pytest.fixture
+def alertmanager(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Alertmanager]:
+    """A real Alertmanager without alerts, which ends with the test."""
+    with Alertmanager(tmp_path_factory.mktemp("alertmanager")) as server:
+        yield server
 
 
 @pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.slow)])

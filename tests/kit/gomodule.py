@@ -5,12 +5,13 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import subprocess
 from pathlib import Path
 
 from kubescript_safety.controlplane import build, gotool
 
-__all__ = ["program", "sources"]
+__all__ = ["program", "sources", "version"]
 
 
 def program(module: Path, package: str = ".", linker_flags: str = "-s -w", tags: str = "") -> Path:
@@ -32,6 +33,13 @@ def sources(module: Path, path: str) -> Path:
     command = [str(go), "mod", "download", "-json", path]
     done = subprocess.run(command, cwd=module, capture_output=True, text=True, check=True)
     return Path(json.loads(done.stdout)["Dir"])
+
+
+def version(module: Path, path: str) -> str:
+    """The version of a Go module that `module` pins, without its v."""
+    found = re.search(rf"^\s*(?:require )?{re.escape(path)} v(\S+)", (module / "go.mod").read_text(), re.MULTILINE)
+    assert found, f"{module} pins no {path}"
+    return found[1]
 
 
 def _build(target: Path, module: Path, package: str, linker_flags: str, tags: str) -> None:

@@ -32,7 +32,7 @@ from tests.kit import (
     unchanged,
 )
 from tests.kit.controlplane import cluster
-from tests.kit.engines import prometheus3
+from tests.kit.engines import alertmanager, prometheus3
 from tests.kit.keycloak import prepared
 from tests.kit.openstack import build as openstack
 
@@ -47,6 +47,7 @@ _SERVER: Final[tuple[Make, ...]] = (build.programs, kubectl.program)
 _PODMAN: Final = functools.partial(debian.unpacked, "podman", *containers.PACKAGES)
 _PROMETHEUS: Final[tuple[Make, ...]] = (prometheus.unpacked, prometheus3.program)
 _NEEDED: Final[dict[str, tuple[Make, ...]]] = {
+    "alertmanager": (alertmanager.program,),
     "control_plane": _SERVER,
     "dist": (
         functools.partial(tools.program, "cosign"),
@@ -70,7 +71,7 @@ _NEEDED: Final[dict[str, tuple[Make, ...]]] = {
     "test_approval_page_in_a_browser": (browser.programs,),
     "test_conformance": (npm.modules,),
     "test_approval_page_attacks": (browser.programs,),
-    "test_engines": _PROMETHEUS,
+    "test_engines": (*_PROMETHEUS, alertmanager.program),
     "test_fleet_sources": (cluster_api.definition,),
     "test_image": (_PODMAN,),
     "test_kernel_outside": (_PODMAN,),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import ssl
 import time
 from collections.abc import Callable
@@ -12,10 +13,13 @@ import httpx2
 import pytest
 
 from kubescript_safety.controlplane import pki
+from tests.kit import patience
 from tests.kit.engines import prometheus
+from tests.kit.engines.alertmanager import Alertmanager
 
 Start = Callable[..., prometheus.Prometheus]
 NOW: Final = int(time.time())
+AGO: Final = datetime.datetime.fromtimestamp(NOW - 600, datetime.UTC).strftime("%Y-%m-%dT%H:%M:%S.000Z")
 SERIES: Final = f"""\
 # TYPE restarts gauge
 restarts{{pod="a"}} 1 {NOW - 7200}
@@ -54,3 +58,19 @@ def test_prometheus_lets_in_who_has_a_certificate_and_the_password(
     trusting.load_cert_chain(tmp_path / "client.crt", tmp_path / "client.key")
     assert httpx2.get(url, verify=trusting, auth=(prometheus.USER, "wrong")).status_code == 401
     assert httpx2.get(url, verify=trusting, auth=(prometheus.USER, prometheus.PASSWORD)).status_code == 200
+
+
+def test_alertmanager_has_the_alerts_of_prometheus_and_a_silence_holds(
+    prometheus3: Start, alertmanager: Alertmanager
+) -> None:
+    """An alert that a rule fires arrives; of two that were posted, the silenced one is suppressed."""
+    posted = [{"labels": {"alertname": "Posted", "pod": pod}, "startsAt": AGO} for pod in "ab"]
+    silence = alertmanager.silence({"pod": "b"}, NOW - 60, NOW + 3600, "known")
+    alertmanager.post_alerts(posted)
+    prometheus3(openmetrics=SERIES, rules=RULES, alertmanager=alertmanager.address)
+    patience.until(lambda: len(alertmanager.get("alerts")) == 3)
+    seen = {(each["labels"]["alertname"], each["labels"]["pod"]): each for each in alertmanager.get("alerts")}
+    assert set(seen) == {("Posted", "a"), ("Posted", "b"), ("Restarts", "a")}
+    assert seen["Posted", "b"]["status"]["silencedBy"] == [silence]
+    assert [each["comment"] for each in alertmanager.get("silences")] == ["known"]
+    assert seen["Posted", "a"]["startsAt"] == AGO

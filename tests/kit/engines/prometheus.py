@@ -72,6 +72,7 @@ class Prometheus(startable.Startable):
             f"--config.file={settings}",
             f"--storage.tsdb.path={data}",
             "--storage.tsdb.retention.time=100y",
+            "--rules.alert.resend-delay=1s",  # the first alerts are lost: an Alertmanager is known seconds later
             f"--web.listen-address={self.address}",
         ]
         if web is not None:

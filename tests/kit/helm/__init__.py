@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import subprocess
 from pathlib import Path
 
@@ -36,6 +35,4 @@ def run(kubeconfig: Path, home: Path, *words: str, driver: str = "secret", fails
 
 def _linker_flags() -> str:
     """Strips symbols, and tells Helm its version."""
-    found = re.search(r"^\s*(?:require )?helm\.sh/helm/v3 (v\S+)", (_HERE / "go.mod").read_text(), re.MULTILINE)
-    assert found, "go.mod pins no Helm"
-    return f"-s -w -X helm.sh/helm/v3/internal/version.version={found[1]}"
+    return f"-s -w -X helm.sh/helm/v3/internal/version.version=v{gomodule.version(_HERE, 'helm.sh/helm/v3')}"

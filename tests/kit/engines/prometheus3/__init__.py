@@ -11,11 +11,8 @@ from tests.kit import gomodule
 __all__ = ["VERSION", "program"]
 
 _HERE: Final = Path(__file__).parent
-_PINNED: Final = re.search(
-    r"^\s*github\.com/prometheus/prometheus v0\.(\d)(\d\d)\.(\d+)", (_HERE / "go.mod").read_text(), re.M
-)
-assert _PINNED, "go.mod pins no Prometheus"
-VERSION: Final = f"{_PINNED[1]}.{int(_PINNED[2])}.{_PINNED[3]}"
+_PATH: Final = "github.com/prometheus/prometheus"
+VERSION: Final = re.sub(r"^0\.(\d)0?(\d+)", r"\1.\2", gomodule.version(_HERE, _PATH))
 """3.16.0 is the module's v0.316.0."""
 
 
@@ -23,4 +20,4 @@ def program() -> Path:
     """The program; the first call on a machine builds it, which takes 75 seconds, a third of what it takes with the
     service discoveries of all clouds."""
     flags = f"-s -w -X github.com/prometheus/common/version.Version={VERSION}"
-    return gomodule.program(_HERE, "github.com/prometheus/prometheus/cmd/prometheus", flags, "remove_all_sd")
+    return gomodule.program(_HERE, f"{_PATH}/cmd/prometheus", flags, "remove_all_sd")

@@ -20,6 +20,7 @@ from kubescript.broker import broker
 from kubescript.cluster import base
 from kubescript.fleet import directory
 from kubescript.policy import rule_checks
+from kubescript.sources import door
 
 __all__ = ["ClusterAccess", "Opened"]
 
@@ -41,12 +42,16 @@ class ClusterAccess:
     """Checks the cluster's rules after its first answer."""
     settings: config.Settings | None = None
     """The settings of a found cluster; None: those of its context."""
+    sources: door.Door | None = None
+    """The sources of metrics, alerts, logs and traces; None: there are none."""
     release: Callable[[], object] = bool
     """Closes what no call uses; calls that are under way end as they would."""
 
     def close(self) -> None:
         """Aborts every call, and closes the connections."""
         self.cluster.close()
+        if self.sources is not None:
+            self.sources.close()
         if self.denials is not None:
             self.denials.close()
 

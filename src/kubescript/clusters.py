@@ -17,6 +17,7 @@ from kubescript.fleet import directory
 from kubescript.policy import kind_resolver, permissions
 from kubescript.policy import rule_checks as policy_rules
 from kubescript.snapshot import library
+from kubescript.sources import door, source
 
 __all__ = ["check_rules", "of_urls", "one", "open_all"]
 
@@ -31,12 +32,13 @@ def open_all(
     rates: rate.Rates,
     shelf: library.Library,
     caller: acting.Acting | None = None,
+    bearer: acting.Bearer | None = None,
     *,
     checked: bool = True,
 ) -> accesses.Opened[writer.WritableAccess]:
     """Returns the clusters that a caller may name, each with its broker, opened when it is first asked for.
     `rates` count the writes, and `shelf` lends saved clusters. Requests are sent on behalf of `caller`; None: as the
-    server itself.
+    server itself. `bearer` passes the caller's token to sources.
 
     If `checked`, those of the settings are opened now; raises ConfigError for what cannot be used."""
 
@@ -53,6 +55,7 @@ def open_all(
         # Attack: nothing says which cluster was changed by a caller who may use one of several.
         where = name if settings.names_clusters else ""
         access = _access(own, cluster, masking, counted, where, is_found=found is not None)
+        access = replace(access, sources=_open_sources(own, cluster, masking, where, caller, bearer, content))
         if found is None:
             return access
         return replace(access, settings=own, release=lambda: _release(cluster))
@@ -69,6 +72,26 @@ def open_all(
         # All clusters are made, so none is closed here.
         closing.pop_all()
     return opened
+
+
+def _open_sources(
+    settings: config.Settings,
+    cluster: cluster_base.Cluster,
+    masking: redaction.Engine,
+    where: str,
+    caller: acting.Acting | None,
+    bearer: acting.Bearer | None,
+    content: bytes | None,
+) -> door.Door | None:
+    """Returns the sources of one cluster; None if there are none."""
+    if not settings.sources or settings.snapshot is not None:
+        return None
+    from kubescript.sources import opening
+
+    # A source that the server asks as itself is asked so for every caller.
+    own = cluster if caller is None else _cluster(settings, checked=False, content=content)
+    hooks = source.Hooks(masking.body, masking.echo, masking.text, masking.enabled, where)
+    return opening.open_door(settings, hooks, cluster, own, bearer)
 
 
 def _release(cluster: cluster_base.Cluster) -> None:
@@ -147,7 +170,7 @@ def of_urls(
     count the writes. Raises ConfigError."""
     named = settings.openshift
     ca = str(named.ca_cert.absolute()) if named.ca_cert is not None else ""
-    changed: dict[str, object] = {"contexts": {}, "fleet": config.Fleet(), "snapshot": None}
+    changed: dict[str, object] = {"contexts": {}, "fleet": config.Fleet(), "snapshot": None, "sources": {}}
     made = {}
     for url in named.urls:
         content = _kubeconfig(url, ca, insecure=named.insecure)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import contextvars
 from collections.abc import Iterator, Mapping
+from types import MappingProxyType
 from typing import Final
 
 import msgspec
@@ -19,6 +20,7 @@ from kubescript.broker import broker, operation
 from kubescript.cluster import base
 from kubescript.fleet import directory
 from kubescript.policy import rule_checks
+from kubescript.sources import door
 from kubescript.wire import exchanges
 from kubescript_sandbox.wire import protocol
 
@@ -41,9 +43,15 @@ class Contexts:
     cluster."""
 
     def __init__(
-        self, clusters: Mapping[str, accesses.ClusterAccess], known: directory.Directory | None = None
+        self,
+        clusters: Mapping[str, accesses.ClusterAccess],
+        known: directory.Directory | None = None,
+        sources: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
-        """`known` has the labels of the clusters; None: they have none, and none comes or goes."""
+        """`known` has the labels of the clusters; None: they have none, and none comes or goes. `sources` are the kinds
+        of the clusters' sources, by name."""
+        self.sources = dict(sources)
+        """The kinds of the sources that a script may ask, by name."""
         self._clusters = clusters
         self._known = known
 
@@ -151,6 +159,8 @@ class Contexts:
             return broker.refuse(call, operation, error), None
         if access is None:
             return broker.refuse(call, operation, self._refuse_name(call.context)), None
+        if door.is_for_source(call):
+            return self._ask_source(access, call, operation, timeout_s)
         reply, response = access.broker.handle(call, operation, self._share(operation, timeout_s))
         # A cluster that has answered can say what the rules name; a denial by a mistaken rule shows that it has
         # answered.
@@ -159,6 +169,15 @@ class Contexts:
         if has_answered and access.denials is not None:
             access.denials.check_later()
         return reply, response
+
+    def _ask_source(
+        self, access: accesses.ClusterAccess, call: exchanges.Call, operation: operation.Operation, timeout_s: float
+    ) -> broker.Answer:
+        """Answers one call to a source of a cluster."""
+        if access.sources is None:
+            error = errors.PolicyDenied("this cluster has no sources here ([sources])", code="policy.unknown_source")
+            return broker.refuse(call, operation, error), None
+        return access.sources.handle(call, operation, self._share(operation, timeout_s))
 
     def check_rules(self) -> None:
         """Warns of rules for the default cluster that match nothing, for callers that do not use `handle`."""

@@ -106,10 +106,11 @@ class Tenant:
         # Whatever is listed must be usable when the server starts; a caller's many clusters are opened by demand.
         is_checked = caller is None or not settings.is_several
         act = identities.find(settings, caller, shared.exchange)
+        bearer = identities.find_bearer(settings, caller, shared.exchange)
         self._accesses = cluster_parts.open_all(
-            settings, engine, known, shared.rates, self.shelf, act, checked=is_checked
+            settings, engine, known, shared.rates, self.shelf, act, bearer, checked=is_checked
         )
-        self.contexts = contexts.Contexts(self._accesses, known)
+        self.contexts = contexts.Contexts(self._accesses, known, settings.source_kinds)
         self.planning = self._planning(self._accesses)
         """The planning; None where no cluster takes plans."""
         self.evaluator = self._evaluator(shared.executor, self.contexts, shared.places)

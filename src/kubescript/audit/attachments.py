@@ -92,6 +92,8 @@ class Document(msgspec.Struct, frozen=True):
     answer: str
     namespaces: tuple[str, ...] = ()
     """The patterns of the only namespaces that the script could see; none: all."""
+    sources: dict[str, str] = {}
+    """The kinds of the sources that the script could ask, by name."""
 
 
 def folder_of(path: Path) -> Path:

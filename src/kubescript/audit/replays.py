@@ -109,6 +109,7 @@ class Capture:
                 "contexts": where.contexts,
                 "namespace": where.namespace,
                 "namespaces": where.namespaces,
+                "sources": where.sources,
                 "calls": self._calls,
                 "tally": {"redacted": self._mask(summary.redacted)},
                 "notes": [(self._mask(note.sentence), tuple(map(self._mask, note.values))) for note in missed],

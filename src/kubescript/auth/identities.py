@@ -8,7 +8,7 @@ from kubescript import config
 from kubescript.auth import access_rules, exchanged_tokens, user
 from kubescript.cluster import acting
 
-__all__ = ["find"]
+__all__ = ["find", "find_bearer"]
 
 
 def find(
@@ -21,14 +21,29 @@ def find(
     if caller is None or settings.acts_as == "server":
         return None
     if settings.acts_as == "caller":
-        exchange = open_exchange()
         # Attack: a caller who may use one of several clusters has its administrator read a token for all of them.
-        is_only = not settings.names_clusters
-        return acting.Bearer(is_only, exchanged_tokens.Exchanges(exchange).get if exchange is not None else None)
+        return _bearer(open_exchange(), is_only=not settings.names_clusters)
     names = settings.impersonation
     user = names.user_prefix + caller.name
     groups = _list_groups(names, caller.groups)
     return acting.Impersonated(user, groups)
+
+
+def find_bearer(
+    settings: config.Settings,
+    caller: user.User | None,
+    open_exchange: Callable[[], exchanged_tokens.Exchange | None] = lambda: None,
+) -> acting.Bearer | None:
+    """Returns what passes a caller's token on to the sources that take it; None if none does. Raises ConfigError."""
+    takes = [each for own in settings.clusters for each in own.sources.values() if each.auth == "caller"]
+    if caller is None or not takes:
+        return None
+    # No source is a server's only cluster, so each token must be meant for it.
+    return _bearer(open_exchange(), is_only=False)
+
+
+def _bearer(exchange: exchanged_tokens.Exchange | None, *, is_only: bool) -> acting.Bearer:
+    return acting.Bearer(is_only, exchanged_tokens.Exchanges(exchange).get if exchange is not None else None)
 
 
 def _list_groups(names: config.Impersonation, groups: Sequence[str]) -> tuple[str, ...]:

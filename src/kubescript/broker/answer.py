@@ -192,7 +192,9 @@ def find_form(asked: request.Request, response: types.Response) -> masking.Form:
     if is_log(asked):
         return "log"
     if not asked.is_resource:
-        return "text" if asked.path.startswith(_HEALTH) else "json"
+        # A source's operation has said which.
+        own = asked.form if asked.form != "text" else "json"
+        return "text" if asked.path.startswith(_HEALTH) else own
     if asked.verb == "watch":
         return "watch"
     if asked.method == "GET" and asked.verb == "list":

@@ -91,7 +91,7 @@ class Broker:
 
     def __init__(
         self,
-        cluster: base.Cluster,
+        cluster: base.Server,
         rules: policy.Policy,
         *,
         resolve: kind_resolver.KindResolver | None = None,
@@ -170,7 +170,7 @@ class Broker:
 
     def _parse(self, call: call.Call, asked: exchanges.Call, timeout_s: float) -> None:
         """Parses the request, and sets its audit id and deadline. Raises RequestError."""
-        parsed = request.parse(asked)
+        parsed = self._read(asked)
         _check_masks(parsed)
         cancel = call.operation.cancellation
         parsed = replace(
@@ -183,8 +183,20 @@ class Broker:
             script=id(call.operation),
             cancelled=lambda: cancel.cancelled,
         )
-        call.sent = _send_as(parsed)
+        call.sent = self._send_as(parsed)
         call.request = parsed
+
+    # Overridden for the sources, whose calls have a form of their own.
+    def _read(self, asked: exchanges.Call) -> request.Request:
+        """Returns the request that a call asks for. Raises RequestError."""
+        return request.parse(asked)
+
+    def _send_as(self, parsed: request.Request) -> request.Request:
+        """Returns the request that is sent for this one. Raises RequestError."""
+        if parsed.is_release:
+            return releases.resolve(parsed)
+        # Attack: a script chooses which part of a log it reads, so that the masker does not recognize a secret.
+        return logview.canonical(parsed) if answer.is_log(parsed) else parsed
 
     def _decide(self, call: call.Call) -> None:
         """Decides whether the call may be made. Raises PolicyDenied."""
@@ -271,14 +283,6 @@ class Broker:
 def _begin_request(asked: exchanges.Call) -> request.Request:
     """Returns a placeholder request without a path, for a call that is not parsed yet."""
     return request.Request(asked.method, "", (), "", is_resource=False)
-
-
-def _send_as(parsed: request.Request) -> request.Request:
-    """Returns the request that is sent for this one. Raises RequestError."""
-    if parsed.is_release:
-        return releases.resolve(parsed)
-    # Attack: a script chooses which part of a log it reads, so that the masker does not recognize a secret.
-    return logview.canonical(parsed) if answer.is_log(parsed) else parsed
 
 
 def _check_masks(parsed: request.Request) -> None:

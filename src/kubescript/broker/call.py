@@ -61,8 +61,8 @@ _MAX_TEXT: Final = 4_000
 _PLAIN_CODES: Final = errors.PLAIN_CODES | {"plan.changed", "plan.closed", "plan.nobody", "plan.too_large"}
 """Codes of faults whose text quotes nothing from the cluster and no name from the call."""
 _READS: Final = frozenset({"get", "list", "watch"})
-_DISCOVERY: Final = ("/api", "/version")
-"""Path prefixes of discovery documents: without a group's document, its kinds cannot be seen."""
+_NEVER_ABSENT: Final = ("/api", "/version", "/kubescript")
+"""Path prefixes of documents whose absence hides more: the kinds of a group, or all that a source knows."""
 _METRICS: Final = frozenset({("metrics.k8s.io", "nodes"), ("metrics.k8s.io", "pods")})
 """Resources that are not built in but that the SDK itself reads."""
 _SUBRESOURCES: Final = kinds.READ_SUBRESOURCES | kinds.WRITE_SUBRESOURCES | kinds.SUBRESOURCE_KINDS.keys()
@@ -320,4 +320,4 @@ def is_absence(call: request.Request, response: types.Response) -> bool:
         return False
     if call.is_resource:
         return bool(call.name)
-    return not call.path.startswith(_DISCOVERY)
+    return not call.path.startswith(_NEVER_ABSENT)

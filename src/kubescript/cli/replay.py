@@ -181,6 +181,11 @@ class _RecordedCluster:
         return self.document.namespace
 
     @property
+    def sources(self) -> dict[str, str]:
+        """The recorded sources."""
+        return self.document.sources
+
+    @property
     def is_named_by_data(self) -> bool:
         """True: the record does not say where the names came from."""
         return True

@@ -49,10 +49,17 @@ class Exchange:
     It holds at most one socket or name lookup at a time, and the reason for an abort.
     """
 
-    def __init__(self, deadline: float, send_by: float = math.inf, is_withdrawn: Callable[[], bool] = bool) -> None:
-        """`send_by` is when its last byte may be sent, on the clock `timers.uptime`; `is_withdrawn` is asked right
-        before the first one."""
+    def __init__(
+        self,
+        deadline: float,
+        send_by: float = math.inf,
+        is_withdrawn: Callable[[], bool] = bool,
+        peer: str = "the API server",
+    ) -> None:
+        """`peer` is what messages call the other side; `send_by` is when the last byte may be sent, on the clock
+        `timers.uptime`; `is_withdrawn` is asked right before the first one."""
         self.deadline = deadline
+        self.peer = peer
         self.is_unsent = True
         """Whether no byte of the request has been sent."""
         self._send_by = send_by

@@ -28,30 +28,28 @@ _NO_TLS: Final = frozenset({"WRONG_VERSION_NUMBER", "HTTP_REQUEST", "PACKET_LENG
 """OpenSSL's reasons when the first bytes are not TLS."""
 
 
-def explain(error: Exception, host: str) -> errors.ClusterError:
+def explain(error: Exception, peer: str) -> errors.ClusterError:
     """Returns the error of a failed handshake, with OpenSSL's reason."""
     reason = _find_text(error, "reason")
     if reason in _NO_TLS:
-        return _no_tls(host)
+        return _no_tls(peer)
     why = (_find_text(error, "verify_message") or reason or "handshake failed")[:200]
-    return errors.ClusterError(
-        f"no TLS connection to the API server at {host}: {why}", code="cluster.tls", remedy=_remedy(why)
-    )
+    return errors.ClusterError(f"no TLS connection to {peer}: {why}", code="cluster.tls", remedy=_remedy(why))
 
 
-def explain_plain_text(host: str) -> errors.ClusterError:
+def explain_plain_text(peer: str) -> errors.ClusterError:
     """Returns the error for a server that answers an unencrypted request with 400 and no length, as Go's TLS servers
     do."""
     return errors.ClusterError(
-        f"the server at {host} refuses a request without TLS (400): it most likely speaks https",
+        f"{peer} refuses a request without TLS (400): it most likely speaks https",
         code="cluster.tls",
         remedy="write https:// instead of http:// in `server` of the kubeconfig",
     )
 
 
-def _no_tls(host: str) -> errors.ClusterError:
+def _no_tls(peer: str) -> errors.ClusterError:
     return errors.ClusterError(
-        f"the server at {host} does not speak TLS: it may be a plain http port, such as that of `kubectl proxy`",
+        f"{peer} does not speak TLS: it may be a plain http port, such as that of `kubectl proxy`",
         code="cluster.tls",
         remedy="check the port in `server` of the kubeconfig; write http:// instead of https:// if http is meant",
     )

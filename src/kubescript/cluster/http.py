@@ -113,7 +113,7 @@ class _Body:
     def _refuse(self, message: str) -> NoReturn:
         self.close()
         if self._raw.status == 400 and self._url.startswith("http://"):
-            raise handshakes.explain_plain_text(_host(self._url))
+            raise handshakes.explain_plain_text(f"{self._exchange.peer} at {_host(self._url)}")
         raise errors.ClusterError(
             message,
             code="cluster.broken",
@@ -169,23 +169,23 @@ def cluster_error(error: Exception, exchange: connections.Exchange, url: str) ->
             code="cluster.late",
         )
     # The abort's reason comes first, because it explains any error that follows.
-    host = _host(url)
+    peer = f"{exchange.peer} at {_host(url)}"
     reason = exchange.abort_reason
     if reason in _ABORTED:
         message, code = _ABORTED[reason]
         return errors.ClusterError(message, code=code)
     if reason == "patience" and not exchange.is_unsent:
-        return errors.ClusterError(f"the API server at {host} did not begin to answer in time", code="cluster.timeout")
+        return errors.ClusterError(f"{peer} did not begin to answer in time", code="cluster.timeout")
     if isinstance(error, exceptions.ProxyError):
         error = error.original_error
     for known, make in _ERRORS:
         from_abort = bool(reason) and known in _ABORTED_WHILE_CONNECTING
         if isinstance(error, known) and not from_abort:
-            return make(error, host)
+            return make(error, peer)
     if reason in {"timeout", "patience"} or isinstance(error, exceptions.TimeoutError):
-        return _no_connection(host) if exchange.is_unsent else _timeout(host)
+        return _no_connection(peer) if exchange.is_unsent else _timeout(peer)
     return errors.ClusterError(
-        f"the connection to the API server at {host} broke off; what arrived is incomplete and was discarded",
+        f"the connection to {peer} broke off; what arrived is incomplete and was discarded",
         code="cluster.broken",
         remedy="check load balancers, proxies and idle timeouts between kubescript and the API server",
     )
@@ -205,25 +205,25 @@ def _host(url: str) -> str:
     return host
 
 
-def _timeout(host: str) -> errors.ClusterError:
+def _timeout(peer: str) -> errors.ClusterError:
     return errors.ClusterError(
-        f"the API server at {host} did not answer in full in the call's time; ask for less (limit=, selectors)",
+        f"{peer} did not answer in full in the call's time; ask for less (limit=, selectors)",
         code="cluster.timeout",
     )
 
 
-def _no_connection(host: str) -> errors.ClusterError:
-    message = f"the API server at {host} took no connection in time"
+def _no_connection(peer: str) -> errors.ClusterError:
+    message = f"{peer} took no connection in time"
     return errors.ClusterError(message, code="cluster.timeout", remedy=_NETWORK)
 
 
-def _name_error(_error: Exception, host: str) -> errors.ClusterError:
-    return _unreachable(f"the name of the API server {host} does not resolve")
+def _name_error(_error: Exception, peer: str) -> errors.ClusterError:
+    return _unreachable(f"the name of {peer} does not resolve")
 
 
-def _refusal(error: Exception, host: str) -> errors.ClusterError:
+def _refusal(error: Exception, peer: str) -> errors.ClusterError:
     """Returns the error of a failed connection, with the system's message if urllib3 quotes it."""
-    message = f"the API server at {host} cannot be reached"
+    message = f"{peer} cannot be reached"
     system_text = re.search(r"\[Errno -?\d+\] [A-Za-z ]+", str(error))
     if system_text:
         message += f": {system_text[0]}"
@@ -234,9 +234,9 @@ def _unreachable(message: str) -> errors.ClusterError:
     return errors.ClusterError(message, remedy=_NETWORK)
 
 
-def _proxy(_error: Exception, host: str) -> errors.ClusterError:
+def _proxy(_error: Exception, peer: str) -> errors.ClusterError:
     return errors.ClusterError(
-        f"the proxy for {host} cannot be used",
+        f"the proxy for {peer} cannot be used",
         code="cluster.config",
         remedy=f"check proxy-url; SOCKS needs PySocks: {installation.suggest('PySocks>=1.7,<2')}",
     )

@@ -129,6 +129,13 @@ class Live:
             response = self._attempt(call, deadlines, cancel)
         return response
 
+    def identify(self, deadline: float, cancel: cancellation.Cancellation) -> tuple[str, str]:
+        """Returns the API server's address, see `base.Cluster`, and the value of the Authorization header that the
+        server's own requests have; empty without a token. Calls nothing but a credential plugin. Raises
+        ClusterError."""
+        server = self._identity.api_server(deadline, cancel)
+        return _address(server), self._identity.authorization(server, deadline, cancel)
+
     def close(self) -> None:
         """Aborts every call and drops every connection. A later call opens new ones."""
         server = self._identity.forget()

@@ -12,7 +12,7 @@ from typing import Any
 
 from kubescript import errors
 
-__all__ = ["authority", "make_context"]
+__all__ = ["authority", "make_context", "make_web_context"]
 
 
 def make_context(configuration: Any) -> ssl.SSLContext:
@@ -32,6 +32,20 @@ def make_context(configuration: Any) -> ssl.SSLContext:
     if configuration.cert_file:
         with _blame("client-certificate(-data) and client-key(-data)"):
             context.load_cert_chain(configuration.cert_file, configuration.key_file, _refuse_pass_phrase)
+    return context
+
+
+def make_web_context(ca_file: Path | None, cert_file: Path | None, key_file: Path | None) -> ssl.SSLContext:
+    """Returns the TLS context of a source: with its CA, or the system's CAs. Raises ClusterError."""
+    context = _new_context()
+    if ca_file is not None:
+        with _blame("`ca_file`", "the source"):
+            context.load_verify_locations(ca_file)
+    else:
+        context.load_default_certs()
+    if cert_file is not None:
+        with _blame("`cert_file` and `key_file`", "the source"):
+            context.load_cert_chain(cert_file, key_file, _refuse_pass_phrase)
     return context
 
 
@@ -72,14 +86,13 @@ def _refuse_pass_phrase() -> str:
 
 
 @contextlib.contextmanager
-def _blame(what: str) -> Iterator[None]:
+def _blame(what: str, whose: str = "the kubeconfig") -> Iterator[None]:
     """Raises ClusterError, which names the entry at fault without quoting its content."""
     try:
         yield
     except (OSError, ValueError):
         raise errors.ClusterError(
-            f"{what} of the kubeconfig cannot be used",
+            f"{what} of {whose} cannot be used",
             code="cluster.config",
-            remedy="it must be readable PEM without a pass phrase, and the key must match the certificate; `kubectl "
-            "version` says more",
+            remedy="it must be readable PEM without a pass phrase, and the key must match the certificate",
         ) from None

@@ -39,6 +39,11 @@ class ApiServers:
         return "default"
 
     @property
+    def sources(self) -> dict[str, str]:
+        """None: command lines ask no sources."""
+        return {}
+
+    @property
     def is_named_by_data(self) -> bool:
         """False: the operator has listed the servers."""
         return False

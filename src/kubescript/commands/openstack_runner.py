@@ -51,6 +51,7 @@ class NoCluster:
     names = ("openstack",)
     namespace = ""
     is_named_by_data = False
+    sources: Final[dict[str, str]] = {}
 
     def handle(
         self, call: exchanges.Call, operation: operation.Operation, timeout_s: float

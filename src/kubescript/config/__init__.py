@@ -13,6 +13,7 @@ from kubescript.config.replicas import Replicas
 from kubescript.config.runbooks import RUNBOOK_NAME, PreApproved, Runbooks
 from kubescript.config.section import MIB
 from kubescript.config.settings import Mode, Settings, check_reload, lower
+from kubescript.config.sources import Source
 from kubescript.config.suggestions import nearest
 from kubescript.config.write_policy import Approvals, Expression, Level, Login, NoticeFormat, Notify, Plans, WritePolicy
 
@@ -21,6 +22,6 @@ __all__ = [
     "Context", "DeniedResource", "Expression", "Fleet", "FleetSettings", "Http", "Impersonation", "Introspection",
     "LabelSelector", "Level", "Limits", "Login", "Mode", "NoticeFormat", "Notify", "OpenShift", "OpenStack", "Output",
     "Plans", "PreApproved", "Reach", "Redaction", "RedactionRule", "Replicas", "Route", "Runbooks", "Sandbox",
-    "Settings", "Telemetry", "Tls", "WritePolicy", "check_reload", "defer_models", "load", "lower", "nearest",
+    "Settings", "Source", "Telemetry", "Tls", "WritePolicy", "check_reload", "defer_models", "load", "lower", "nearest",
     "normal_url",
 ]  # fmt: skip

@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from kubescript.config import section
+from kubescript.config.sources import Source, SourceName
 from kubescript.config.write_policy import WritePolicy
 
 __all__ = ["ClusterPolicy", "Context", "DeniedResource"]
@@ -45,6 +46,8 @@ class ClusterPolicy(section.Section):
     """Resources that are denied in this cluster. They replace the server's list, and do not extend it."""
     deny_defaults: bool | None = None
     """Whether to keep the default denials for this cluster; default: the server's value."""
+    sources: Mapping[SourceName, Source] | None = None
+    """The sources of metrics, alerts, logs and traces of this cluster. They replace the server's."""
     audience: Annotated[str | None, Field(min_length=1)] = None
     """The audience of the tokens that this API server takes. Default: the server's value for a listed cluster, and none
     for found ones."""

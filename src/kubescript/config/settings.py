@@ -21,6 +21,7 @@ from kubescript.config.fleet import Fleet, FleetSettings
 from kubescript.config.replicas import Replicas
 from kubescript.config.runbooks import Runbooks
 from kubescript.config.section import UserPath
+from kubescript.config.sources import Source, SourceName
 from kubescript.config.write_policy import Plans, WritePolicy
 
 __all__ = ["PREFIX", "Mode", "Settings", "check_reload", "lower", "split"]
@@ -89,6 +90,8 @@ class Settings(pydantic_settings.BaseSettings):
     one cluster."""
     fleet: Fleet = Fleet()
     """Clusters that are found, beside those of `contexts`."""
+    sources: Mapping[SourceName, Source] = {}
+    """The sources of metrics, alerts, logs and traces that scripts may ask. Default: none."""
     snapshot: UserPath | None = None
     """The saved cluster to serve instead of a live one."""
     denied_resources: tuple[DeniedResource, ...] = ()
@@ -178,6 +181,26 @@ class Settings(pydantic_settings.BaseSettings):
         if str(value) == "stderr":
             return None
         return value
+
+    @pydantic.model_validator(mode="after")
+    def _check_sources(self) -> Settings:
+        """Keeps the token of one cluster from the source of another."""
+        sending = [name for name, each in self.sources.items() if each.url is not None and each.auth != "none"]
+        if sending and self.is_several:
+            raise ValueError(
+                f"`sources.{sending[0]}` sends tokens to a URL, so it belongs into the table of one context"
+            )
+        return self
+
+    @property
+    def source_kinds(self) -> dict[str, str]:
+        """The names of all clusters' sources that the caller may use, and the kind of each."""
+        kinds: dict[str, str] = {}
+        for own in self.clusters:
+            for name, each in own.sources.items():
+                if self.namespaces is None or each.tenancy != "none":
+                    kinds.setdefault(name, each.kind)
+        return kinds
 
     @property
     def namespaces(self) -> tuple[str, ...] | None:

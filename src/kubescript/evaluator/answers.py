@@ -38,6 +38,10 @@ class CallHandler(Protocol):
         """The default cluster's default namespace."""
 
     @property
+    def sources(self) -> dict[str, str]:
+        """The names of the sources that a script may ask, and the kind of each."""
+
+    @property
     def is_named_by_data(self) -> bool:
         """Whether names and namespace are text from a saved cluster."""
 

@@ -77,7 +77,7 @@ class Jobs:
         # Attack: the default of a kubeconfig or of a saved cluster names a namespace that the caller may not see.
         if patterns and not wildcards.matches(namespace, patterns):
             namespace = _DEFAULT
-        return exchanges.Parameters(namespace, names[0], names, patterns)
+        return exchanges.Parameters(namespace, names[0], names, patterns, self.handler.sources)
 
     def _describe(
         self,

@@ -11,7 +11,9 @@ import msgspec
 
 from kubescript_sandbox.wire import protocol
 
-__all__ = ["BATCH", "CONTEXTS", "MORE", "NO_BODY", "RUNBOOKS", "Accept", "Call", "Parameters", "Reply", "Report"]
+__all__ = [
+    "BATCH", "CONTEXTS", "MORE", "NO_BODY", "RUNBOOKS", "SOURCES", "Accept", "Call", "Parameters", "Reply", "Report",
+]  # fmt: skip
 
 Accept = Literal["json", "table", "metadata", "names", "text", "discovery"]
 """The representations a script may ask for; the host maps each to a fixed Accept header. `names` is metadata that the
@@ -24,6 +26,9 @@ that one, with its arguments as the body."""
 CONTEXTS: Final = ("kubescript", "contexts")
 """The path of the clusters that the script may name now, which is none of an API server; the query has a
 `labelSelector` or a `group`."""
+SOURCES: Final = ("kubescript", "sources")
+"""The path of the sources of metrics, alerts, logs and traces, which is none of an API server. GET to a source's name
+and an operation's below it asks that source; the query has the operation's arguments."""
 MORE: Final = "*"
 """The last of the clusters' names where the host must be asked for further ones."""
 
@@ -74,6 +79,9 @@ class Parameters(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The clusters that a call may name, the default first; `MORE` last where there may be others."""
     namespaces: tuple[str, ...] = ()
     """The patterns of the only namespaces that a call may name; none: any namespace."""
+    sources: dict[str, str] = {}
+    """The names of the sources that a call may name, and the kind of each: `prometheus`, `alertmanager`, `loki` or
+    `tempo`."""
     variables: dict[str, str | int | bool] = {}
     """Further global names and their values: the arguments of a runbook."""
 

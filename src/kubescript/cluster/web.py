@@ -1,0 +1,153 @@
+"""A server beside the cluster, such as a Prometheus, by its own URL: requests go to that address alone.
+
+No redirect is followed, no proxy of the environment is used, and every header is the operator's. The sources call it.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import kubescript
+from kubescript import errors, types
+from kubescript.cluster import aborts, tls
+from kubescript.request import request
+from kubescript_sandbox.host import cancellation
+
+if TYPE_CHECKING:
+    import urllib3
+
+__all__ = ["Headers", "Trust", "Web"]
+
+_CONNECT_S: Final = 10.0
+"""Seconds that one address may take to accept a connection."""
+_POOL: Final = 16
+_USER_AGENT: Final = f"kubescript/{kubescript.__version__}"
+
+Headers = Callable[[float, cancellation.Cancellation], Sequence[tuple[str, str]]]
+"""Returns the operator's headers of one request, no later than at a deadline (time.monotonic). Raises ClusterError."""
+
+
+@dataclass(frozen=True, slots=True)
+class Trust:
+    """The files of TLS; None: the system's CAs, and no client certificate."""
+
+    ca_file: Path | None = None
+    cert_file: Path | None = None
+    key_file: Path | None = None
+
+    def version(self) -> tuple[float, ...]:
+        """Returns a value that changes with the files."""
+        files = (self.ca_file, self.cert_file, self.key_file)
+        return tuple(file.stat().st_mtime for file in files if file is not None and file.exists())
+
+
+class Web:
+    """One server. Safe for use from many threads."""
+
+    def __init__(self, name: str, url: str, trust: Trust, headers: Headers) -> None:
+        """`name` is what messages call the server; `url` has no slash at its end."""
+        self._name = name
+        self._url = url
+        self._trust = trust
+        self._headers = headers
+        self._aborts = aborts.Aborts()
+        self._pool: urllib3.PoolManager | None = None
+        self._version: tuple[float, ...] = ()
+
+    def perform(self, call: request.Request, timeout_s: float, cancel: cancellation.Cancellation) -> types.Response:
+        """Sends one GET, see `base.Server`; once more if its connection was stale."""
+        deadline = time.monotonic() + timeout_s
+        try:
+            headers = self._list_headers(call, deadline, cancel)
+            pool = self._open_pool()
+            for is_last in (False, True):
+                try:
+                    return self._send(pool, call, headers, deadline, cancel)
+                except _StaleConnection as stale:
+                    if is_last:
+                        raise stale.cause from None
+        except errors.ClusterError as error:
+            error.remedy = error.remedy and f"check [sources.{self._name}]: url, ca_file, tokens, and the network"
+            raise
+        raise AssertionError
+
+    def close(self) -> None:
+        """Aborts every request, and drops every connection."""
+        self._aborts.close()
+        if self._pool is not None:
+            self._pool.clear()
+
+    def _list_headers(
+        self, call: request.Request, deadline: float, cancel: cancellation.Cancellation
+    ) -> dict[str, str]:
+        """Returns every header of the request; none comes from a script."""
+        headers = {
+            "Accept": "application/json",
+            "Accept-Encoding": "gzip" if call.gzip else "identity",
+            "User-Agent": f"{_USER_AGENT} ({call.agent})" if call.agent else _USER_AGENT,
+        }
+        return headers | dict(self._headers(deadline, cancel))
+
+    def _open_pool(self) -> urllib3.PoolManager:
+        """Returns the connections; new ones when a file of TLS has changed."""
+        import urllib3  # importing urllib3 must not slow the start
+
+        from kubescript.cluster import connections
+
+        version = self._trust.version()
+        if self._pool is None or version != self._version:
+            context = tls.make_web_context(self._trust.ca_file, self._trust.cert_file, self._trust.key_file)
+            pool = urllib3.PoolManager(ssl_context=context, cert_reqs=context.verify_mode, maxsize=_POOL)
+            pool.pool_classes_by_scheme = connections.POOL_CLASSES
+            self._pool, self._version = pool, version
+        return self._pool
+
+    def _send(
+        self,
+        pool: urllib3.PoolManager,
+        call: request.Request,
+        headers: dict[str, str],
+        deadline: float,
+        cancel: cancellation.Cancellation,
+    ) -> types.Response:
+        """Performs one exchange that the deadline, the cancellation and `close` can abort."""
+        from kubescript.cluster import connections, http
+
+        exchange = connections.Exchange(deadline, peer=f"{self._name}, the source")
+        release = self._aborts.register(exchange, cancel)
+        try:
+            response = http.send(pool, self._url, call, headers, exchange, _CONNECT_S)
+        except errors.ClusterError as error:
+            release()
+            was_stale = error.code == "cluster.broken" and exchange.reused and not exchange.abort_reason
+            if was_stale:
+                raise _StaleConnection(error) from None
+            raise
+        except BaseException:
+            release()
+            raise
+
+        def close() -> None:
+            response.close()
+            release()
+
+        return replace(response, chunks=_release_after(response.chunks, release), close=close)
+
+
+class _StaleConnection(Exception):
+    """A kept-alive connection turns out to be closed before any answer comes."""
+
+    def __init__(self, cause: errors.ClusterError) -> None:
+        super().__init__()
+        self.cause = cause
+
+
+def _release_after(chunks: Iterator[bytes], release: Callable[[], None]) -> Iterator[bytes]:
+    try:
+        yield from chunks
+    finally:
+        release()

@@ -1,0 +1,87 @@
+"""Sources: the servers of metrics, alerts, logs and traces that scripts may ask."""
+
+from __future__ import annotations
+
+import urllib.parse
+from typing import Annotated, Final, Literal
+
+import pydantic
+from pydantic import Field
+
+from kubescript.config import section
+
+__all__ = ["Source", "SourceName"]
+
+SourceName = Annotated[str, Field(pattern=r"^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$")]
+"""The name by which scripts call a source: `k8s.source("logs-eu")`."""
+_SERVICE: Final = (
+    r"^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?/(https:)?[a-z]([-a-z0-9]{0,61}[a-z0-9])?:[a-z0-9]([-a-z0-9]{0,14})$"
+)
+_TENANT: Final = r"^[A-Za-z0-9!_.*'()|-]{1,150}$"
+"""The grammar of a tenant in Loki, Mimir and Tempo, with `|` between several."""
+
+
+class Source(section.Section):
+    """One server that scripts may ask, by fixed operations only. Give either `url` or `service`."""
+
+    kind: Literal["prometheus", "alertmanager", "loki", "tempo"]
+    """What the server is, or whose API it answers: Thanos, Mimir and VictoriaMetrics are `prometheus`."""
+    url: str | None = None
+    """Address of the server, with the prefix of its API if it has one: `https://mimir.example.com/prometheus`."""
+    service: Annotated[str | None, Field(pattern=_SERVICE)] = None
+    """A Service of the cluster, `namespace/name:port`, which the server reaches through the API server's service proxy:
+    `monitoring/prometheus-k8s:9090`. A port that speaks TLS is `namespace/https:name:port`."""
+    auth: Literal["none", "server", "caller"] = "none"
+    """Whose token is sent: nobody's; the server's own for this cluster, from its kubeconfig or service account; or the
+    caller's. With `service`, nothing is sent on: this is who asks the API server's proxy, and `none` means whoever
+    reads the cluster."""
+    audience: Annotated[str | None, Field(min_length=1)] = None
+    """The audience of callers' tokens that this source takes, for `auth = "caller"`. Without it, a caller's token is
+    only sent if this cluster's API server has reviewed it."""
+    token_file: section.UserPath | None = None
+    """File with a bearer token; it is read again for each request."""
+    basic_auth_file: section.UserPath | None = None
+    """File with `user:password`; it is read again for each request."""
+    ca_file: section.UserPath | None = None
+    """PEM file of the CA of the source's certificate; default: the system's CAs."""
+    cert_file: section.UserPath | None = None
+    """PEM file of a client certificate; the source then knows the server by it."""
+    key_file: section.UserPath | None = None
+    """PEM file of the client certificate's key."""
+    tenant: Annotated[str | None, Field(pattern=_TENANT)] = None
+    """Tenant of Loki, Mimir or Tempo, sent as `X-Scope-OrgID`."""
+    tenancy: Literal["none", "source", "namespace"] = "none"
+    """What keeps callers who are limited to namespaces (`[[access]]`) apart here. `none`: nothing, so they cannot use
+    this source. `source`: the source itself, by the token or the tenant that it gets. `namespace`: a proxy that shows
+    one namespace, named by the parameter `namespace`, as OpenShift's port 9092 and prom-label-proxy do: every call then
+    names its namespace."""
+    max_series: Annotated[int, Field(ge=1, le=1_000_000)] = 20_000
+    """How many series or log lines one answer may have."""
+    max_points: Annotated[int, Field(ge=1, le=100_000_000)] = 2_000_000
+    """How many points a range query may have: its series times its steps. It is judged before the query is sent."""
+
+    @pydantic.field_validator("url")
+    @classmethod
+    def _check_url(cls, value: str | None) -> str | None:
+        if value is None:
+            return None
+        address = urllib.parse.urlsplit(value)
+        is_plain = not (address.username or address.password or address.query or address.fragment)
+        if address.scheme not in {"http", "https"} or not address.hostname or not is_plain:
+            raise ValueError("write the URL as http(s)://host:port/prefix, without user, password or query")
+        return value.rstrip("/")
+
+    @pydantic.model_validator(mode="after")
+    def _check(self) -> Source:
+        if (self.url is None) == (self.service is None):
+            raise ValueError("a source has either `url` or `service`")
+        ways = [self.auth != "none", self.token_file is not None, self.basic_auth_file is not None]
+        if sum(ways) > 1:
+            raise ValueError("give one of `auth`, `token_file` and `basic_auth_file`")
+        if (self.cert_file is None) != (self.key_file is None):
+            raise ValueError("`cert_file` and `key_file` belong together")
+        own = self.token_file, self.basic_auth_file, self.ca_file, self.cert_file
+        # The API server's proxy drops credentials, and has its own connection.
+        if self.service is not None and any(own):
+            raise ValueError("the API server's proxy passes no credentials on: use `url`, or `auth` alone")
+        return self

@@ -1,0 +1,47 @@
+"""The only way to the sources of one cluster: finds the source that a call names, and has it answered."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from kubescript import errors
+from kubescript.broker import broker, operation
+from kubescript.sources import source
+from kubescript.wire import exchanges
+
+__all__ = ["Door", "is_for_source"]
+
+_SHOWN: Final = 40
+"""How many characters of an unknown name a refusal quotes."""
+
+
+class Door:
+    """The sources of one cluster, for one caller. It keeps no state between calls, and many threads may use it."""
+
+    def __init__(self, sources: Mapping[str, source.Source], hooks: source.Hooks) -> None:
+        self._sources = sources
+        self._hooks = hooks
+
+    def handle(self, asked: exchanges.Call, operation: operation.Operation, timeout_s: float) -> broker.Answer:
+        """Answers one call; see `broker.Broker.handle`."""
+        # The name comes from a hostile worker, and is only compared.
+        name = asked.path[len(exchanges.SOURCES)] if len(asked.path) > len(exchanges.SOURCES) else ""
+        found = self._sources.get(name)
+        if found is None:
+            return broker.refuse(asked, operation, self._refuse_name(name)), None
+        return source.SourceCall(found, self._hooks).handle(asked, operation, timeout_s)
+
+    def close(self) -> None:
+        """Closes the connections to all sources."""
+        for each in self._sources.values():
+            each.server.close()
+
+    def _refuse_name(self, name: str) -> errors.PolicyDenied:
+        known = ", ".join(self._sources) or "none here ([sources])"
+        return errors.PolicyDenied(f"no source {name[:_SHOWN]!r}; there are: {known}", code="policy.unknown_source")
+
+
+def is_for_source(asked: exchanges.Call) -> bool:
+    """Says whether a call is for a source, and not for an API server."""
+    return asked.path[: len(exchanges.SOURCES)] == exchanges.SOURCES

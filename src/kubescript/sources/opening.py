@@ -1,0 +1,124 @@
+"""Makes the connections to sources from settings: to a URL of their own, or to a Service through the API server."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+from kubescript import config, errors
+from kubescript.cluster import acting, base, live, service_proxy, web
+from kubescript.sources import door, source
+from kubescript_sandbox.host import cancellation
+
+__all__ = ["open_door"]
+
+_MAX_SECRET: Final = 64 * 1024
+"""How many bytes a file with a token may have."""
+
+
+def open_door(
+    settings: config.Settings,
+    hooks: source.Hooks,
+    cluster: base.Cluster,
+    own_cluster: base.Cluster,
+    bearer: acting.Bearer | None,
+) -> door.Door | None:
+    """Returns the sources of one cluster; None if there are none. `cluster` is called for the caller, `own_cluster`
+    is the same for the server itself, and `bearer` passes the caller's token on; None: no caller has one."""
+    if not isinstance(cluster, live.Live) or not isinstance(own_cluster, live.Live):
+        return None
+    opened: dict[str, source.Source] = {}
+    for name, own in settings.sources.items():
+        server = _connect(name, own, cluster, own_cluster, bearer)
+        opened[name] = source.Source(name, own, server, settings.namespaces)
+    return door.Door(opened, hooks)
+
+
+def _connect(
+    name: str,
+    own: config.Source,
+    cluster: live.Live,
+    own_cluster: live.Live,
+    bearer: acting.Bearer | None,
+) -> base.Server:
+    """Returns the connection to one source."""
+    if own.service is not None:
+        namespace, _, service = own.service.partition("/")
+        asks = own_cluster if own.auth == "server" else cluster
+        return service_proxy.ServiceProxy(asks, namespace, service)
+    assert own.url is not None  # the settings have one of both
+    trust = web.Trust(own.ca_file, own.cert_file, own.key_file)
+    return web.Web(name, own.url, trust, _Headers(own, cluster, own_cluster, bearer))
+
+
+class _Headers:
+    """The operator's headers of each request to one source."""
+
+    def __init__(
+        self,
+        own: config.Source,
+        cluster: live.Live,
+        own_cluster: live.Live,
+        bearer: acting.Bearer | None,
+    ) -> None:
+        self._own = own
+        self._cluster = cluster
+        self._own_cluster = own_cluster
+        self._bearer = bearer
+
+    def __call__(self, deadline: float, cancel: cancellation.Cancellation) -> list[tuple[str, str]]:
+        headers = []
+        if self._own.tenant is not None:
+            headers.append(("X-Scope-OrgID", self._own.tenant))
+        authorization = self._authorize(deadline, cancel)
+        if authorization:
+            headers.append(("Authorization", authorization))
+        return headers
+
+    def _authorize(self, deadline: float, cancel: cancellation.Cancellation) -> str:
+        """Returns the Authorization header; empty for none. Raises ClusterError."""
+        own = self._own
+        if own.token_file is not None:
+            return f"Bearer {_read_secret(own.token_file)}"
+        if own.basic_auth_file is not None:
+            return f"Basic {base64.b64encode(_read_secret(own.basic_auth_file).encode()).decode()}"
+        if own.auth == "caller":
+            return self._pass_on(deadline, cancel)
+        if own.auth == "server":
+            return self._own_token(deadline, cancel)
+        return ""
+
+    def _own_token(self, deadline: float, cancel: cancellation.Cancellation) -> str:
+        _, authorization = self._own_cluster.identify(deadline, cancel)
+        if not authorization:
+            raise errors.ClusterError(
+                "the server has no token for this cluster that it could send to the source",
+                code="cluster.auth",
+                remedy='use token_file, or auth = "none" with cert_file, in [sources]',
+            )
+        return authorization
+
+    def _pass_on(self, deadline: float, cancel: cancellation.Cancellation) -> str:
+        if self._bearer is None:
+            raise errors.ClusterError("this source takes callers' tokens, and you have none", code="cluster.auth")
+        # Attack: a token that another cluster has reviewed is sent to this cluster's source.
+        address, _ = self._cluster.identify(deadline, cancel)
+        bearer = self._bearer.at("", self._own.audience or "")
+        headers: Mapping[str, str] = dict(bearer.headers(address, deadline, cancel))
+        return headers["Authorization"]
+
+
+def _read_secret(file: Path) -> str:
+    """Returns the first line of a file. Raises ClusterError, which quotes nothing of it."""
+    try:
+        with file.open("rb") as opened:
+            text = opened.read(_MAX_SECRET).decode("ascii").strip()
+    except (OSError, UnicodeDecodeError):
+        text = ""
+    if not text or not text.isprintable():
+        raise errors.ClusterError(
+            "the source's token cannot be read", code="cluster.auth", remedy=f"put one line of ASCII into {file}"
+        )
+    return text

@@ -1,0 +1,160 @@
+"""One source, and one call to it: the broker's path of a call, with a source in the cluster's place.
+
+Input is a hostile call; the output is masked as any answer of a cluster is. The host parses no answer of a source, and
+sends only the requests of `operations`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Final
+
+from kubescript import config, errors
+from kubescript.broker import answer, broker, call
+from kubescript.cluster import base
+from kubescript.kube import namespace_patterns, wildcards
+from kubescript.policy import policy
+from kubescript.request import request
+from kubescript.sources import operations, question
+from kubescript.wire import exchanges
+
+__all__ = ["Hooks", "Source", "SourceCall"]
+
+_SHARE: Final = 0.5
+"""The largest part of a call's time that counting its series may take."""
+_MAX_COUNT: Final = 20
+"""How many digits a number of series may have."""
+_UNCOUNTABLE: Final = 400
+"""The status of a query that is wrong, or that gives no series: it is then sent as it is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hooks:
+    """What every call to a source needs: the masking of its answer, and where calls are recorded."""
+
+    redact: answer.Redactor
+    redact_echo: answer.Redactor
+    mask: call.Mask
+    gzip: bool
+    context: str = ""
+    """The cluster's name when the server has several."""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """One source of one caller."""
+
+    name: str
+    settings: config.Source
+    server: base.Server
+    namespaces: tuple[str, ...] | None = None
+    """The patterns of the only namespaces that the caller may see; None: there is no limit."""
+
+    @property
+    def kind(self) -> operations.Kind:
+        """What it answers."""
+        return operations.KINDS[self.settings.kind]
+
+
+class SourceCall(broker.Broker):
+    """One call to one source; made anew for each."""
+
+    def __init__(self, source: Source, hooks: Hooks, *, is_ours: bool = False) -> None:
+        """`is_ours` says that kubescript itself asks, not a script."""
+        super().__init__(
+            source.server,
+            policy.Policy(),
+            redact=hooks.redact,
+            redact_echo=hooks.redact_echo,
+            mask=hooks.mask,
+            gzip=hooks.gzip,
+            context=hooks.context,
+        )
+        self._source = source
+        self._hooks = hooks
+        self._is_ours = is_ours
+        self._question: question.Question
+
+    def _read(self, asked: exchanges.Call) -> request.Request:
+        most = self._source.settings.max_series
+        self._question = question.read(self._source.kind, asked, most, is_ours=self._is_ours)
+        # Records and notes name the source and the operation, not what was asked.
+        path = "/" + "/".join((*exchanges.SOURCES, self._source.name, asked.path[-1]))
+        form = self._question.operation.form
+        return request.Request("GET", path, (), "get", is_resource=False, form=form)
+
+    def _send_as(self, parsed: request.Request) -> request.Request:
+        return replace(parsed, path=self._question.path, query=self._question.query)
+
+    def _decide(self, call: call.Call) -> None:
+        decision = self._judge_caller() or self._judge_points(call)
+        if decision is not None:
+            raise call.deny(decision)
+        call.decision = policy.ALLOW
+        if self._source.settings.kind == "prometheus" and not self._is_ours:
+            # The source stops working on a query that is not waited for.
+            timeout = ("timeout", f"{call.seconds_left:.1f}")
+            if self._question.expression:
+                call.sent = replace(call.sent, query=(*call.sent.query, timeout))
+
+    def _judge_caller(self) -> policy.Decision | None:
+        """Returns the denial of a call that this caller may not make; None if there is none."""
+        tenancy, namespace = self._source.settings.tenancy, self._question.namespace
+        if tenancy == "namespace" and not namespace:
+            return _deny("policy.source", "this source shows one namespace at a time", 'add namespace="..."')
+        if tenancy != "namespace" and namespace:
+            return _deny("policy.source", "this source takes no namespace", "name it in the query instead")
+        patterns = self._source.namespaces
+        if patterns is None or tenancy == "source":
+            return None
+        permitted = f"you are limited to the namespaces {namespace_patterns.describe(patterns)}"
+        if tenancy == "none":
+            # Attack: a caller who may see one namespace asks for the series and log lines of all.
+            instead = "read the objects; the operator can name a source that keeps namespaces apart (tenancy)"
+            return _deny("policy.source", f"{permitted}, and this source shows all", instead)
+        if not wildcards.matches(namespace, patterns):
+            return _deny("policy.namespace", permitted, "name one of these")
+        return None
+
+    def _judge_points(self, call: call.Call) -> policy.Decision | None:
+        """Returns the denial of a range query with too many points; None if it has few enough. Raises
+        KubescriptError."""
+        asked, most = self._question, self._source.settings.max_points
+        if asked.points * self._source.settings.max_series <= most:
+            return None
+        series = 1
+        if asked.points <= most:
+            series = self._count_series(call)
+        if series * asked.points <= most:
+            return None
+        return _deny(
+            "policy.points",
+            f"{series} series with {asked.points} steps each are more than {most} points",
+            "a longer step=, a shorter range, or fewer series: sum by (...), topk(...)",
+        )
+
+    def _count_series(self, call: call.Call) -> int:
+        """Returns how many series the query has at its end. Raises KubescriptError."""
+        # The query may end in a comment, so the bracket is on its own line.
+        count = ("query", f"count(\n{self._question.expression}\n)")
+        arguments = [count, ("time", f"{self._question.end:.3f}")]
+        if self._question.namespace:
+            arguments.append(("namespace", self._question.namespace))
+        asked = exchanges.Call("GET", (*exchanges.SOURCES, self._source.name, operations.COUNT), tuple(arguments))
+        own = SourceCall(self._source, self._hooks, is_ours=True)
+        reply, response = own.handle(asked, call.operation.aside(), call.seconds_left * _SHARE)
+        if reply.fault is not None:
+            raise errors.ClusterError(reply.fault.message, code=reply.fault.code)
+        assert response is not None
+        body = b"".join(response.chunks)
+        if reply.status == _UNCOUNTABLE:
+            return 1
+        if reply.status != 200 or not body.isdigit() or len(body) > _MAX_COUNT:
+            raise errors.ClusterError(
+                f"the source could not count the query's series ({reply.status}); narrow it", code="cluster.broken"
+            )
+        return int(body)
+
+
+def _deny(rule: str, reason: str, instead: str) -> policy.Decision:
+    return policy.Decision("deny", rule, reason, instead)

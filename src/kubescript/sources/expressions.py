@@ -47,12 +47,14 @@ def check_length(text: str) -> None:
 
 
 def check_metric_query(text: str) -> None:
-    """Refuses PromQL with a selector that matches every series. Raises RequestError."""
-    for selector in _find_selectors(_tokens(text)):
-        if not selector:
-            raise _refuse(
-                "a selector matches every series", 'name a metric or a label: http_requests_total{namespace="shop"}'
-            )
+    """Refuses PromQL with a selector that matches every series, or that moves a value away from its name. Raises
+    RequestError."""
+    tokens = _tokens(text)
+    if not all(_find_selectors(tokens)):
+        raise _refuse(
+            "a selector matches every series", 'name a metric or a label: http_requests_total{namespace="shop"}'
+        )
+    _check_renaming(tokens)
 
 
 def check_log_query(text: str) -> None:
@@ -68,9 +70,8 @@ def check_log_query(text: str) -> None:
 def _check_stages(tokens: Sequence[str]) -> None:
     # Attack: `| line_format "{{.password}}"`, `| regexp "password=(?P<x>.*)"` and `| json x="password"` take a secret
     # out of the place by which the masker knows it.
+    _check_renaming(tokens)
     for at, token in enumerate(tokens):
-        if token in _RENAMING:
-            raise _refuse_stage(token)
         if token != "|":  # noqa: S105  not a password
             continue
         own = list(itertools.takewhile(lambda each: each not in _ENDS, tokens[at + 1 :]))
@@ -79,6 +80,15 @@ def _check_stages(tokens: Sequence[str]) -> None:
         renames = stage in _PARSERS and "=" in own
         if not is_filter and (stage not in _STAGES or renames):
             raise _refuse_stage(stage)
+
+
+def _check_renaming(tokens: Sequence[str]) -> None:
+    for token in tokens:
+        if token in _RENAMING:
+            raise _refuse(
+                f"`{token}` would move a value away from its name, so that it could not be masked",
+                "the query without it, and join labels in the script",
+            )
 
 
 def _refuse_stage(stage: str) -> errors.RequestError:

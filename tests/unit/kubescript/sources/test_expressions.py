@@ -1,0 +1,92 @@
+"""Which PromQL and LogQL the door to sources lets through."""
+
+from __future__ import annotations
+
+import pytest
+
+from kubescript import errors
+from kubescript.sources import expressions
+
+PROMQL = [
+    "up",
+    'sum by (pod) (rate(http_requests_total{namespace="shop",code=~"5.."}[5m]))',
+    '{__name__=~"queue_.*"}',
+    '{"queue.depth", job="x"}',
+    'up{job!="x"} and on (pod) kube_pod_info{node=~".+"}',
+    'topk(3, {namespace="shop"}) # a comment with {__name__=~".+"}',
+    "1 + 1",
+    'vector(1) or up{a="}"}',
+]
+LOGQL = [
+    '{namespace="shop"} |= "timeout" != "debug" |~ "(?i)error|fail" !~ "x"',
+    '{app=~"web|cart"} | json | level="error" | status >= 500',
+    '{app="web"} | logfmt --strict | (level="error" or level="warn") and duration > 10s',
+    'sum by (pod) (count_over_time({namespace=~".+"} |= "x" [1h])) > 100',
+    'quantile_over_time(0.9, {app="web"} | json | unwrap latency [5m]) by (pod)',
+    '{app="web"} |= "line_format | regexp"',
+    '{app="web"} | drop level, method="GET" | decolorize',
+]
+
+
+@pytest.mark.parametrize("text", PROMQL)
+def test_ordinary_promql_passes(text: str) -> None:
+    """Queries as people write them are not judged by their strings or comments."""
+    expressions.check_metric_query(text)
+
+
+@pytest.mark.parametrize("text", LOGQL)
+def test_ordinary_logql_passes(text: str) -> None:
+    """Filters, parsers and counts are let through."""
+    expressions.check_log_query(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{__name__=~".+"}',
+        'count({__name__!=""})',
+        'sum by (x) ({job=~".*"})',
+        'up and {__name__=~".+"}',
+        "{job=~`.+`}",
+        'label_replace(up, "x", "$1", "password", "(.*)")',
+    ],
+)
+def test_promql_for_everything_is_refused(text: str) -> None:
+    """A selector must name something, and no function may rename a label."""
+    with pytest.raises(errors.RequestError, match="write "):
+        expressions.check_metric_query(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{namespace=~".+"}',
+        '{app="web"} | line_format "{{.password}}"',
+        '{app="web"} |= "x" | label_format a=password',
+        '{app="web"} | regexp "password=(?P<x>.*)"',
+        '{app="web"} | pattern "<x>"',
+        '{app="web"} | json x="password"',
+        '{app="web"} | json a, x="b.password" | level="error"',
+        '{app="web"} | logfmt --keep-empty x="password"',
+        '{app="web"} | unpack',
+        '{app="web"} |\n#\nline_format "{{.x}}"',
+        '{app="web"} # | json\n | regexp "(?P<x>.*)"',
+        'sum(count_over_time({app="web"} | label_format x="{{.password}}" [1h]))',
+        'label_replace(rate({app="web"} | json [1m]), "x", "$1", "password", "(.*)")',
+    ],
+)
+def test_logql_that_moves_a_value_away_from_its_name_is_refused(text: str) -> None:
+    """No stage may take a secret out of the place by which the masker knows it; the refusal says what to write."""
+    with pytest.raises(errors.RequestError, match="write "):
+        expressions.check_log_query(text)
+
+
+def test_hostile_text_is_read_in_linear_time() -> None:
+    """The longest expression of quotes, braces or comments is read at once."""
+    for unit in ('"', "'", "`", "{", "}", "#", '"\\', "{a=", "|", '{"'):
+        text = unit * (expressions.MAX_LENGTH // len(unit))
+        for check in (expressions.check_metric_query, expressions.check_log_query):
+            try:
+                check(text)
+            except errors.RequestError:
+                continue

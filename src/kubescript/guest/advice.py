@@ -13,6 +13,7 @@ _NO_FILES = "there are no files here: read with `k8s`, and return the result"
 _OWN_NAMES = "names are simply there: use k8s, namespace, ctx; keep your own in a dict"
 _CLUSTER = "the cluster is reached through `k8s`"
 _LOOP = "write k8s.parallel([lambda n=n: read(n) for n in names])"
+_NO_SOURCE = "this server has none ([sources] of its settings)"
 _PLAIN = "use lists, dicts, collections, statistics and table(rows)"
 _TABLE = "write table(rows), it is there without an import"
 _OTHER = "use k8s.get('pods', namespace=...)"
@@ -64,6 +65,10 @@ _NAMES: Final[dict[str, str]] = {
     "tabulate": "write table(rows)",
     **dict.fromkeys(("pd", "np", "pl"), "write lists and dicts, Counter, statistics, table(rows)"),
     "humanize": "age(obj) prints like 3d4h",
+    "prom": f"{_NO_SOURCE}; k8s.metricsV1beta1() has the current usage of pods and nodes",
+    "prometheus": "where there is one, it is called prom",
+    "loki": f"{_NO_SOURCE}; k8s.coreV1().read_namespaced_pod_log(name, namespace) reads one pod's log",
+    **dict.fromkeys(("alertmanager", "tempo"), _NO_SOURCE),
     "parse_cpu": "write quantity(text)",
     "parse_memory": "write quantity(text)",
     "kubernetes_client": "use k8s, or `from kubernetes import client` first",

@@ -14,6 +14,7 @@ from kubescript.guest.sdk import client
 from kubescript.guest.sdk.calls import futures, namespace_lists, session
 from kubescript.guest.sdk.compat import modules
 from kubescript.guest.sdk.objects import helpers, helptext, serialize
+from kubescript.guest.sdk.sources import kinds
 from kubescript.guest.sdk.values import builtin_kinds, context, exceptions, masks, operations
 from kubescript.wire import exchanges
 from kubescript_sandbox.guest import channel
@@ -98,11 +99,14 @@ class _Session:
         own_session = self._k8s._session
         own_session.deadline = time.monotonic() + start.timeout_ms / 1000
         own_session.report = link.progress
+        own_session.tell = link.print
+        own_session.sources = where.sources
         if where.namespaces:
             own_session.limited = namespace_lists.NamespaceLists(own_session.relay, where.namespaces)
         self._k8s._announce(where.contexts)
         ctx = context.Context(where.context, where.namespace, start.timeout_ms, link.progress, link.left)
-        return self._globals | {"ctx": ctx, "namespace": where.namespace} | where.variables
+        sources = {each: self._k8s.source(name) for each, name in kinds.first_of_each(where.sources).items()}
+        return self._globals | sources | {"ctx": ctx, "namespace": where.namespace} | where.variables
 
     def complete(self) -> None:
         """Completes the writes with async_req whose results the script did not wait for."""

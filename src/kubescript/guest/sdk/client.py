@@ -18,6 +18,7 @@ from kubescript.guest.sdk import intents, runbooks
 from kubescript.guest.sdk.calls import method_hints, methods, parallel, session
 from kubescript.guest.sdk.discovery import discovery, dynamic, explain, openapi, search
 from kubescript.guest.sdk.objects import helpers, helptext
+from kubescript.guest.sdk.sources import kinds, named_objects
 from kubescript.guest.sdk.values import names, operations
 from kubescript.wire import exchanges
 
@@ -153,7 +154,7 @@ class Contexts(Generic[T]):
 class K8s:
     """The cluster, as a script sees it."""
 
-    __slots__ = ("_apis", "_contexts", "_discovery", "_dynamic", "_extensions", "_openapi", "_session")
+    __slots__ = ("_apis", "_contexts", "_discovery", "_dynamic", "_extensions", "_named", "_openapi", "_session")
 
     def __init__(
         self,
@@ -169,6 +170,7 @@ class K8s:
         self._discovery: discovery.Discovery | None = None
         self._dynamic: dynamic.DynamicClient | None = None
         self._openapi = openapi.OpenApi(session)
+        self._named = named_objects.NamedObjects(self.list)
 
     @property
     def name(self) -> str:
@@ -190,6 +192,11 @@ class K8s:
     def context(self, name: str | None = None) -> K8s:
         """Another cluster, with the same methods: `k8s.context("prod-eu").coreV1().list_node()`."""
         return self._contexts.get(name)
+
+    def source(self, name: str) -> Any:
+        """A source of metrics, alerts, logs or traces by its name: `k8s.source("logs-eu").query_range(...)`. The first
+        of each kind is the global prom, alertmanager, loki or tempo."""
+        return kinds.open_source(self._session.sources, name, self._session, self._named)
 
     def _announce(self, known: tuple[str, ...]) -> None:
         """Takes the context names that the host sends before the script begins."""
@@ -274,7 +281,7 @@ class K8s:
 
     def __dir__(self) -> builtins.list[str]:
         listed = ["context", "contexts", "discovery", "dynamic", "explain", "get", "list", "parallel", "search"]
-        listed += ["runbook", "runbooks"]
+        listed += ["runbook", "runbooks", "source"]
         listed.extend(helptext.accessor(api) for api in operations.apis() if helptext.has_objects(api))
         listed.extend(self._extensions)
         listed.extend(helpers.GLOBALS)

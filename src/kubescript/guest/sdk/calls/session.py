@@ -12,7 +12,7 @@ from __future__ import annotations
 import copy
 import math
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final, Self
 
 import msgspec
@@ -52,6 +52,10 @@ class Session:
         """The time at which the host ends the script, on the monotonic clock."""
         self.report: Callable[[float, float | None, str], None] = lambda _done, _total, _text: None
         """Reports progress to the client, as `ctx.progress` does."""
+        self.tell: Callable[[str], None] = lambda _text: None
+        """Adds a line to what the script prints."""
+        self.sources: Mapping[str, str] = {}
+        """The kinds of the sources that the script may ask, by name."""
 
     @property
     def seconds_left(self) -> float:
@@ -106,6 +110,17 @@ class Session:
         body = b"".join(chunks)
         text = body.decode("utf-8", "replace")
         return masks.note(text), exchange.reply
+
+    def fetch_from_source(self, call: Call, title: str) -> tuple[Reply, bytes]:
+        """Makes a call to a source beside the API server. Returns the body of a failure too; raises an exception for a
+        fault."""
+        self.settle()
+        exchange = self.relay.call(msgspec.structs.replace(call, context=self.context))
+        reply = exchange.reply
+        body = b"".join(_guard_chunks(exchange.chunks(), title))
+        if reply.fault is not None:
+            raise exceptions.from_fault(reply.fault, reply.status, title)
+        return reply, body
 
     def _list_names(self, path: tuple[str, ...]) -> list[str]:
         """Returns the names on the first page of a collection."""

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import decimal
 import fractions
+import math
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from kubescript.guest.sdk.objects import fields, table
+from kubescript.guest.sdk.objects import fields, series, table
 from kubescript.guest.sdk.values import ages, quantity
 
 __all__ = ["BY_NAME", "GLOBALS", "top"]
@@ -16,8 +17,8 @@ __all__ = ["BY_NAME", "GLOBALS", "top"]
 def top(rows: Any, key: Any = None, n: int | None = 10, *, reverse: bool = False) -> list[Any]:
     """The n rows with the highest key, highest first; rows without it come last.
 
-    key is a function, or a field's name or path such as "spec.replicas". reverse=True gives the lowest. Texts that are
-    all quantities, "250m" or "1Gi", are compared as such.
+    key is a function, or a field's name or path such as "spec.replicas"; series need none. reverse=True gives the
+    lowest. Texts that are all quantities, "250m" or "1Gi", are compared as such.
     """
     found = table.rows_of(rows)
     if isinstance(key, int):
@@ -48,6 +49,8 @@ def _key_value(row: Any, key: Any, rows: Any) -> Any:
     """Returns the value that a row is sorted by; without a key, the second of a pair, or the row itself."""
     if key is not None:
         return fields.read(row, key)
+    if isinstance(row, series.Series):
+        return None if math.isnan(row.last) else row.last
     is_sequence = isinstance(row, tuple | list)
     is_entry = isinstance(rows, Mapping) and isinstance(row, tuple)
     is_pair = is_entry or (is_sequence and len(row) == 2)

@@ -272,15 +272,21 @@ def _number(value: Any) -> Any:
         return value.plain()
     if isinstance(value, decimal.Decimal):
         return _decimal(value)
-    # JSON has no NaN and no infinities; they become text.
-    if isinstance(value, float) and not math.isfinite(value):
-        if math.isnan(value):
-            return "NaN"
-        return "Infinity" if value > 0 else "-Infinity"
-    # The encoder does not know subclasses of int that a script may define.
-    if isinstance(value, int) and type(value) not in (bool, int):
+    # The encoder does not know subclasses of int and float: those of a script, and the samples of a series.
+    if isinstance(value, float):
+        return _float(float(value))
+    if type(value) not in (bool, int):
         return int(value)
     return value
+
+
+def _float(value: float) -> float | str:
+    """Returns the number; as text if JSON has no such number."""
+    if math.isfinite(value):
+        return value
+    if math.isnan(value):
+        return "NaN"
+    return "Infinity" if value > 0 else "-Infinity"
 
 
 def _decimal(value: decimal.Decimal) -> int | float | str:

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-from kubescript.guest.sdk.objects import fields, list_objects, list_view, object_text, views
+from kubescript.guest.sdk.objects import fields, labelled, list_objects, list_view, object_text, streams, views
 from kubescript.guest.sdk.values import ages, timestamps
 from kubescript_sandbox.language import classes
 from kubescript_sandbox.library import data_classes
@@ -71,7 +71,7 @@ def table(
     """
     if unknown := ignored.keys() - {"tablefmt", "title", "showindex", "sep"}:
         raise TypeError(f"table() has no parameter {min(unknown)!r}; it has columns, tsv, headers, header, width")
-    found = rows_of(rows)
+    found = streams.expand(rows_of(rows))
     if not found:
         return NO_ROWS
     shown = _columns(columns if columns is not None else headers, found)
@@ -101,8 +101,8 @@ def rows_of(rows: Any) -> list[Any]:
         # Scripts that mean `kubectl top pods` write top("pods").
         usage = f"; for usage write {_USAGE[rows]}" if rows in _USAGE else ""
         raise TypeError(f"table() and top() take a list of rows, not text{usage}")
-    # A whole object is one row, not a map of rows.
-    if isinstance(rows, views.View) and "metadata" in rows:
+    # A whole object or series is one row, not a map of rows.
+    if (isinstance(rows, views.View) and "metadata" in rows) or isinstance(rows, labelled.Labelled):
         return [rows]
     if isinstance(rows, Mapping):
         return [_merge(key, rows[key]) for key in list(rows)]
@@ -162,6 +162,8 @@ def _own_columns(rows: Sequence[Any]) -> list[Column]:
     titles: dict[str, None] = {}
     for row in rows:
         titles.update(dict.fromkeys(_names(row)))
+    for title in labelled.common(rows):
+        del titles[title]
     if titles:
         return [Column(title, title) for title in titles]
     if not isinstance(rows[0], list | tuple):

@@ -38,6 +38,7 @@ __all__ = [
     "ServiceException",
     "UnauthorizedException",
     "UnprocessableEntityException",
+    "class_for",
     "from_answer",
     "from_fault",
 ]
@@ -151,7 +152,8 @@ _BY_STATUS: Final[dict[int, type[ApiException]]] = {
 }
 
 
-def _class_for(status: int) -> type[ApiException]:
+def class_for(status: int) -> type[ApiException]:
+    """Returns the exception's class for an HTTP status."""
     if 500 <= status <= 599:
         return ServiceException
     return _BY_STATUS.get(status, ApiException)
@@ -168,7 +170,7 @@ def from_fault(fault: ScriptFault, status: int, call: str) -> Exception:
     reason = _phrase(shown) or fault.code
     body = _status(shown, reason, fault) if shown else None
     refused = fault.code.startswith(_TOLD_WHOLE)
-    error_class = _class_for(shown)
+    error_class = class_for(shown)
     title = "" if refused else call
     error = error_class(shown, reason, body=body, message=fault.message, code=fault.code, call=title)
     error._tells_all = refused
@@ -201,7 +203,7 @@ def from_answer(status: int, reason: str, body: bytes, headers: Mapping[str, str
     message = _message(text)
     if status == 404 and message in _NOT_SERVED:
         message = "the cluster serves no such kind; k8s.search('words') or k8s.discovery().api_resources() finds it"
-    error_class = _class_for(status)
+    error_class = class_for(status)
     reason = reason or _phrase(status)
     error = error_class(status, reason, body=text, message=message, headers=headers, call=call)
     if hint := _hint(status, message):

@@ -1,0 +1,78 @@
+"""Provides `Stream`, one result of a query for log lines, and `Entry`, one line with its time."""
+
+from __future__ import annotations
+
+import datetime
+from typing import Any, Final, NamedTuple
+
+import msgspec
+
+from kubescript.guest.sdk.objects import labelled
+from kubescript.guest.sdk.values import masks
+
+__all__ = ["Entry", "Stream", "expand"]
+
+# A third element, if there is one, has further labels of the line.
+_decode_entries: Final = msgspec.json.Decoder(list[tuple[Any, ...]]).decode
+
+
+class Entry(NamedTuple):
+    """One line of a log: `for ns, line in stream.values`."""
+
+    ns: int
+    """Nanoseconds since the epoch."""
+    line: str
+
+    @property
+    def time(self) -> datetime.datetime:
+        """The time in UTC, cut to microseconds."""
+        seconds, rest = divmod(self.ns, 1_000_000_000)
+        whole = datetime.datetime.fromtimestamp(seconds, datetime.UTC)
+        return whole.replace(microsecond=rest // 1_000)
+
+
+class Stream(labelled.Labelled):
+    """The lines of one set of labels."""
+
+    __slots__ = ("_entries", "_raw")
+
+    _parts = ("labels", "stream", "values", "lines")
+
+    def __init__(self, labels: msgspec.Raw, entries: msgspec.Raw, objects: labelled.Objects) -> None:
+        """`entries` is the JSON of a list of ["nanoseconds", "line"]."""
+        super().__init__(labels, objects)
+        self._raw = entries
+        self._entries: list[Entry] | None = None
+
+    @property
+    def values(self) -> list[Entry]:  # type: ignore[override]
+        """The entries in the order of the answer: newest first, unless the query says direction="forward"."""
+        if self._entries is None:
+            text = masks.note(bytes(self._raw))
+            self._entries = [Entry(int(each[0]), str(each[1])) for each in _decode_entries(text)]
+        return self._entries
+
+    @property
+    def lines(self) -> list[str]:
+        """The lines alone, in the order of `values`."""
+        return [entry.line for entry in self.values]
+
+    def _figures(self) -> dict[str, Any]:
+        return {"lines": self.lines}
+
+    def __repr__(self) -> str:
+        return f"{self._selector()} {len(self.values)} lines"
+
+
+def expand(rows: list[Any]) -> list[Any]:
+    """Returns the rows of a table with one for each line in place of streams: its time, the labels that differ, and the
+    line."""
+    left_out = dict.fromkeys(labelled.common(rows))
+    expanded: list[Any] = []
+    for row in rows:
+        if not isinstance(row, Stream):
+            expanded.append(row)
+            continue
+        shown = {name: value for name, value in row.labels.items() if name not in left_out}
+        expanded += [{"time": entry.time, **shown, "line": entry.line} for entry in row.values]
+    return expanded

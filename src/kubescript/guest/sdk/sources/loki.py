@@ -1,0 +1,93 @@
+"""Provides `loki`: log lines by LogQL."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kubescript.guest.sdk.sources import source, times
+
+__all__ = ["Loki"]
+
+
+class Loki(source.Source):
+    """The log lines of a Loki."""
+
+    __slots__ = ()
+
+    _help = (
+        "{name}: log lines by LogQL.\n"
+        "{name}.query_range('{{namespace=\"shop\"}} |= \"error\"', start='-1h', limit=100, direction='backward'): "
+        "a list of streams with .labels (= .stream), .lines, .values (pairs ns, line); table(found) has both.\n"
+        "{name}.query('sum by (pod) (count_over_time({{namespace=\"shop\"}}[1h]))'): a list of series with .labels and "
+        ".value, as of prom; query_range of such a query gives series with .values.\n"
+        "{name}.labels(), label_values('app'), series('{{namespace=\"shop\"}}'): what exists.\n"
+        "Times: datetime, ISO text, seconds since the epoch, '-1h'."
+    )
+
+    def query(
+        self,
+        query: str,
+        time: Any = None,
+        limit: int | None = None,
+        direction: str | None = None,
+        *,
+        namespace: str | None = None,
+    ) -> Any:
+        """LogQL that counts, now or at `time`: a list of series with .labels and .value. Lines are for query_range."""
+        at = times.moment(time, "time")
+        return self._ask_for_results(
+            "query", query=query, time=at, limit=limit, direction=direction, namespace=namespace
+        )
+
+    def query_range(
+        self,
+        query: str,
+        start: Any = None,
+        end: Any = None,
+        limit: int | None = None,
+        direction: str | None = None,
+        step: Any = None,
+        *,
+        namespace: str | None = None,
+    ) -> Any:
+        """LogQL from `start` (an hour ago) to `end` (now): a list of streams with .labels, .lines and .values, newest
+        first, or with direction="forward" oldest first; of a query that counts, a list of series."""
+        return self._ask_for_results(
+            "query_range",
+            query=query,
+            start=times.moment(start, "start"),
+            end=times.moment(end, "end"),
+            step=times.duration(step, "step"),
+            limit=limit,
+            direction=direction,
+            namespace=namespace,
+        )
+
+    def labels(self, start: Any = None, end: Any = None, *, namespace: str | None = None) -> Any:
+        """The names of the streams' labels."""
+        return self._list("labels", start=start, end=end, namespace=namespace)
+
+    def label_values(
+        self,
+        label: str,
+        query: str | None = None,
+        start: Any = None,
+        end: Any = None,
+        *,
+        namespace: str | None = None,
+    ) -> Any:
+        """The values of a label, of all streams or of those that a selector selects."""
+        return self._list("label_values", label=label, query=query, start=start, end=end, namespace=namespace)
+
+    def series(
+        self, match: str | list[str], start: Any = None, end: Any = None, *, namespace: str | None = None
+    ) -> Any:
+        """The labels of the streams that a selector selects, as a list of dicts."""
+        return self._list("series", match=match, start=start, end=end, namespace=namespace)
+
+    def _list(self, operation: str, *, start: Any, end: Any, **arguments: Any) -> Any:
+        """Asks for what exists between two times."""
+        data = self._ask_for_data(
+            operation, start=times.moment(start, "start"), end=times.moment(end, "end"), **arguments
+        )
+        return self._wrap(operation, data) or []

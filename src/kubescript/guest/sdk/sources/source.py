@@ -1,0 +1,147 @@
+"""Provides `Source`, the base of the globals for metrics, alerts, logs and traces: one call for each method.
+
+The host builds the request of fixed parts; a script gives only the values of an operation's arguments.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any, ClassVar, Final, TypeVar
+
+import msgspec
+
+from kubescript.guest.sdk.calls import session
+from kubescript.guest.sdk.objects import labelled, schemas, series, streams, views
+from kubescript.guest.sdk.sources import failures
+from kubescript.guest.sdk.values import lazy_json, names
+from kubescript.wire import exchanges
+
+__all__ = ["Answer", "Source"]
+
+T = TypeVar("T")
+_MOST_WARNINGS: Final = 5
+"""How many warnings of an answer a script's reader is told."""
+_LONGEST: Final = 300
+"""How many characters of a warning are shown."""
+
+
+class Answer(msgspec.Struct):
+    """What Prometheus and Loki wrap their answers in."""
+
+    data: msgspec.Raw
+    warnings: list[str] = []
+
+
+class _Result(msgspec.Struct, gc=False):
+    """One result of a query, before it is decoded."""
+
+    metric: msgspec.Raw = series.NO_POINTS
+    stream: msgspec.Raw = series.NO_POINTS
+    value: msgspec.Raw = series.NO_POINTS
+    values: msgspec.Raw = series.NO_POINTS
+
+
+class _Results(msgspec.Struct):
+    """The data of a query's answer."""
+
+    kind: str = msgspec.field(name="resultType")
+    result: msgspec.Raw
+
+
+_decode_answer: Final = msgspec.json.Decoder(Answer).decode
+_decode_results: Final = msgspec.json.Decoder(_Results).decode
+_decode_list: Final = msgspec.json.Decoder(list[_Result]).decode
+_NO_LABELS: Final = msgspec.Raw(b"{}")
+
+
+class Source:
+    """One source of the operator's. Its methods have the names and parameters of its HTTP API."""
+
+    __slots__ = ("_name", "_objects", "_session")
+
+    _help: ClassVar[str]
+    """A few lines with examples, for `help`; {name} is what a script calls it."""
+
+    def __init__(self, session: session.Session, name: str, objects: labelled.Objects) -> None:
+        self._session = session
+        self._name = name
+        self._objects = objects
+
+    def _ask(self, operation: str, **arguments: Any) -> bytes:
+        """Makes one call. Arguments that are None are left out; those of a list are repeated."""
+        query: list[tuple[str, str]] = []
+        for name, value in arguments.items():
+            several = value if isinstance(value, list | tuple) else [value]
+            query += [(name, _text(each, name)) for each in several if each is not None]
+        call = exchanges.Call("GET", (*exchanges.SOURCES, self._name, operation), tuple(query))
+        title = self._title(operation)
+        reply, body = self._session.fetch_from_source(call, title)
+        if reply.status >= 400:
+            raise failures.from_answer(reply.status, reply.reason, body, title)
+        return body
+
+    def _ask_for_data(self, operation: str, **arguments: Any) -> msgspec.Raw:
+        """Makes one call whose answer has its data in the key `data`; tells of its warnings."""
+        body = self._ask(operation, **arguments)
+        answer = self._decode(operation, _decode_answer, body)
+        for warning in answer.warnings[:_MOST_WARNINGS]:
+            self._session.tell(f"{self._title(operation)} warns: {warning[:_LONGEST]}")
+        return answer.data
+
+    def _ask_for_results(self, operation: str, **arguments: Any) -> Any:
+        """Makes one query. Returns a list of series or streams; the text of an expression that is one."""
+        data = self._ask_for_data(operation, **arguments)
+        results = self._decode(operation, _decode_results, data)
+        if results.kind == "string":
+            return self._decode(operation, lazy_json.decode_all, results.result)[1]
+        if results.kind == "scalar":
+            # As a series without labels, so that every number is read in the same way.
+            return [series.Series(_NO_LABELS, results.result, self._objects, is_range=False)]
+        found = self._decode(operation, _decode_list, results.result)
+        if results.kind == "streams":
+            return [streams.Stream(each.stream, each.values, self._objects) for each in found]
+        return [self._series(each) for each in found]
+
+    def _series(self, found: _Result) -> series.Series:
+        is_range = found.values is not series.NO_POINTS
+        points = found.values if is_range else found.value
+        return series.Series(found.metric, points, self._objects, is_range=is_range)
+
+    def _wrap(self, operation: str, body: Any) -> Any:
+        """Returns a JSON answer as objects with attributes, like those of the cluster."""
+        return views.wrap(self._decode(operation, lazy_json.decode_all, body), schemas.FREE)
+
+    def _decode(self, operation: str, decode: Callable[[Any], T], text: Any) -> T:
+        try:
+            return decode(text)
+        except msgspec.DecodeError as error:
+            raise failures.unreadable(self._title(operation), error) from None
+
+    def _title(self, operation: str) -> str:
+        where = f"{self._session.context}: " if self._session.context else ""
+        return f"{where}{self._name}.{operation}"
+
+    def __getattr__(self, name: str) -> Any:
+        known = dir(self)
+        spelled = names.find_spelling(name, known)
+        if name.startswith("_") or spelled is None:
+            raise AttributeError(f"{self._name} has no {name!r}; it has {', '.join(known)}")
+        return getattr(self, spelled)
+
+    def __dir__(self) -> list[str]:
+        return [name for name, _ in inspect.getmembers(type(self), inspect.isfunction) if not name.startswith("_")]
+
+    def __repr__(self) -> str:
+        return self._help.format(name=self._name)
+
+
+def _text(value: Any, name: str) -> str:
+    """Returns the text of an argument."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int):
+        return str(int(value))
+    if not isinstance(value, str):
+        raise TypeError(f"{name} is text, not a {type(value).__name__}")
+    return str.__str__(value)

@@ -83,7 +83,7 @@ def _compare(rules: bodies.Rules, about: masking.Body, text: bytes, found: list[
 def _mask(rules: bodies.Rules, about: masking.Body, pieces: list[bytes], found: list[str]) -> bytes:
     check = completeness.Check(about.form)  # which tells where a list may be cut, as it does a masker
     watched = check.watch(iter(pieces))
-    masked = rules.body(about, watched, found.append, check.ends)
+    masked = rules.body(about, watched, found.append, check)
     return b"".join(masked)
 
 

@@ -157,6 +157,8 @@ PROMISES: Final = (
     Promise("A-07", "audit", "The chain stays whole through crashes, many writers and rotation.", "issue 6"),
     Promise("A-09", "audit", "Whatever fails while an answer is written, its script's record keeps its id, its calls and its denials.", "red team: a cut mask"),
     Promise("S-13", "redaction", "No mask cuts a character, and no text is such that masking it raises.", "red team: a cut mask"),
+    Promise("S-14", "redaction", "A secret in the answer of a source (a label, a message, a line of a log) is masked as in an object or a log, whatever the answer's shape.", "issue 35"),
+    Promise("S-15", "redaction", "Of a source's samples only numbers pass unread, and of a count nothing but its number.", "issue 35"),
     Promise("A-10", "audit", "No script pushes other records out by being denied: repeats are counted, and the counts add up.", "red team: 1,000 denials a second"),
     Promise("A-11", "audit", "The records of replicas verify together: whatever one of them has applied leads to its approvals on the others, and what was applied twice is found.", "issue 34: replicas"),
     Promise("A-12", "audit", "A record names its caller by issuer and subject too, so no user is taken for another one of the same name.", "issue 34: callers"),

@@ -170,6 +170,12 @@ BODIES: Final[dict[str, tuple[wire.Form, Callable[[int], bytes]]]] = {
     "events": ("watch", lambda n: b'{"type":"ADDED","object":{}}\n' * (n // 29)),
     "an event without an end": ("watch", lambda n: b'{"type":"ADDED","object":{"a":"' + b"x" * n),
     "lists in lists": ("object", lambda n: b'{"a":' + b"[" * n),
+    "tiny series": (
+        "series",
+        lambda n: b'{"status":"success","data":{"resultType":"vector","result":['
+        + b'{"metric":{}},' * (n // 14)
+        + b'{"metric":{}}]}}',
+    ),
     "characters of many bytes": ("json", lambda n: b'"' + "\N{SNOWMAN}".encode() * (n // 3) + b'"'),
 }  # fmt: skip
 

@@ -32,7 +32,7 @@ def masked(rules: bodies.Rules, body: str, about: masking.Body, size: int = 1 <<
     chunks = (content[at : at + size] for at in range(0, len(content), size))
     check = completeness.Check(about.form)
     read = check.watch(chunks) if about.form == "list" else chunks
-    output = b"".join(rules.body(about, read, lambda _: None, check.ends)).decode()
+    output = b"".join(rules.body(about, read, lambda _: None, check)).decode()
     assert PASSWORD not in rules.text(f"password={PASSWORD}".encode(), lambda _: None).decode()
     return output
 
@@ -228,7 +228,7 @@ def test_no_list_is_cut_elsewhere_when_it_begins_slowly(first: int, rules: bodie
     body = f'{{"kind":"PodList","items":[{",".join(pods)}]}}'.replace(" ", "").encode()
     check = completeness.Check("list")
     chunks = check.watch(iter([body[:first], body[first:]]))
-    pieces = list(rules.body(masking.Body(form="list"), chunks, lambda _: None, check.ends))
+    pieces = list(rules.body(masking.Body(form="list"), chunks, lambda _: None, check))
     assert PASSWORD not in b"".join(pieces).decode()
     assert not [piece for piece in pieces[:-1] if not piece.endswith(b"},")]
 

@@ -50,7 +50,7 @@ class InProcess(redaction.Engine):
         about = redactor.describe(call, echo=echo)
         check = completeness.Check(about.form)
         try:
-            yield from self._rules.body(about, _watched(check, chunks), report.found, check.ends)
+            yield from self._rules.body(about, _watched(check, chunks), report.found, check)
         except TooLargeError as error:
             raise errors.RedactionError(str(error)) from None
         return masking.Trailer()

@@ -45,6 +45,9 @@ _WHY: Final = {
 """Reasons why the masking process did not read an object."""
 _PROXY: Final = "look for a proxy between kubescript and the API server that changes compressed answers"
 _NO_API_SERVER: Final = "check that `server` in the kubeconfig is an API server, not a login page or a proxy"
+_NO_SOURCE: Final = (
+    "check that the source's address is that of a Prometheus or Loki API, not of a login page or a proxy"
+)
 _BROKEN: Final[dict[str, tuple[str, str]]] = {
     "gzip-bad": ("the answer is damaged: it is marked as gzip, but cannot be decompressed", _PROXY),
     "gzip-cut": ("the answer ends before its compressed data do; what arrived is incomplete", _PROXY),
@@ -60,6 +63,7 @@ _BROKEN: Final[dict[str, tuple[str, str]]] = {
         "list by namespace, or read the other objects by name",
     ),
     "event": ("the watch has sent a line that is no event, or only the beginning of one", _NO_API_SERVER),
+    "count": ("the answer to the count of a query is no number", _NO_SOURCE),
 }
 """Faults of a body, and what to do about each."""
 

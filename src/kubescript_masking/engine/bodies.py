@@ -7,9 +7,12 @@ from __future__ import annotations
 
 import difflib
 import itertools
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Final
+
+import msgspec
 
 from kubescript_masking.engine import (
     completeness,
@@ -89,10 +92,14 @@ class Rules:
         return rules.text(content)
 
     def body(
-        self, about: masking.Body, chunks: Iterator[bytes], found: masker.Found, ends: program.Ends = list
+        self,
+        about: masking.Body,
+        chunks: Iterator[bytes],
+        found: masker.Found,
+        check: completeness.Check | None = None,
     ) -> Iterator[bytes]:
-        """Yields a masked body in pieces, each as early as possible, or else the program's answer. Raises
-        TooLargeError, and WithheldError for a body that must not pass."""
+        """Yields a masked body in pieces, each as early as possible, or else the program's answer. `check` is what
+        reads the chunks on their way. Raises TooLargeError, and WithheldError for a body that must not pass."""
         if self._program is not None and about.program != masking.NOTHING:
             answer = self._program.answer(about, chunks, self._quote(about, found))
             if answer is not None:
@@ -100,7 +107,11 @@ class Rules:
                 return
             reduced = self._program.reduce(about, chunks)
             if reduced is not None:
-                chunks, ends = _find_items(about.form, reduced)
+                check = _check_again(about.form)
+                chunks = reduced if check is None else check.watch(reduced)
+        if about.form in completeness.OF_SOURCES:
+            yield from self._answer(about, chunks, found, check)
+            return
         if not about.masked:
             yield from chunks
             return
@@ -108,11 +119,34 @@ class Rules:
         chunks, is_json = _sniff(chunks)
         is_log = about.form == "log" or not is_json
         judge: Callable[[bytes], bytes] = logs.LogText(rules) if is_log else _judge_document(rules, about)
+        ends = list if check is None else check.ends
         for piece in _cut(about, chunks, ends, is_log=is_log):
             rules.budget.credit(len(piece))
             masked = judge(piece)
             if masked:
                 yield masked
+
+    def _answer(
+        self, about: masking.Body, chunks: Iterator[bytes], found: masker.Found, check: completeness.Check | None
+    ) -> Iterator[bytes]:
+        """Yields the masked answer of a source."""
+        if check is None:
+            check = completeness.Check(about.form)
+            chunks = check.watch(chunks)
+        if about.form == "count":
+            deque(chunks, maxlen=0)
+            return
+        if not about.masked:
+            yield from chunks
+            return
+        deque(chunks, maxlen=0)  # the check holds the answer until it is whole
+        answer = check.answer
+        if isinstance(answer, bytes):
+            as_json = msgspec.structs.replace(about, form="json", program=masking.NOTHING)
+            yield from self.body(as_json, iter((answer,)), found)
+            return
+        rules = self._masker.anew(self._masks(about), found)
+        yield from answer.mask(rules)
 
     def _quote(self, about: masking.Body, found: masker.Found) -> program.Mask:
         """Returns what masks the documents that the second program's answer about a body quotes."""
@@ -142,12 +176,9 @@ def _cut(about: masking.Body, chunks: Iterator[bytes], ends: program.Ends, *, is
     return pieces.lines(chunks) if about.live else pieces.blocks(chunks)
 
 
-def _find_items(form: masking.Form, chunks: Iterator[bytes]) -> tuple[Iterator[bytes], program.Ends]:
-    """Returns a list, rewritten, and a function that returns where its items end."""
-    if form not in {"list", "table"}:
-        return chunks, list
-    check = completeness.Check(form)
-    return check.watch(chunks), check.ends
+def _check_again(form: masking.Form) -> completeness.Check | None:
+    """Returns what finds the ends of the items in a rewritten list; None for other forms."""
+    return completeness.Check(form) if form in {"list", "table"} else None
 
 
 def _sniff(chunks: Iterator[bytes]) -> tuple[Iterator[bytes], bool]:

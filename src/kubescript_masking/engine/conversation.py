@@ -46,7 +46,7 @@ class Conversation:
         if about.gzip:
             chunks = gzipped.decompress(chunks)
         checked = self._check.watch(chunks)
-        for piece in self._rules.body(about, checked, self._count, self._check.ends):
+        for piece in self._rules.body(about, checked, self._count, self._check):
             self._masked.append(piece)
         self._answer(masking.Answer.MASKED, self._check.trailer())
 

@@ -1,0 +1,203 @@
+"""Answers of sources of metrics and logs, as a masker reads them: what their labels, samples and lines hide is masked."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any, Final
+
+import pytest
+
+from kubescript import config, errors, redaction
+from kubescript.request import request
+from kubescript_masking.wire import masking as wire
+from tests.kit import cases, extent, reading
+
+pytestmark = pytest.mark.repeatable
+
+Count = Callable[[int], None]
+
+SECRET: Final = "Tr0ub4dor-and-3"
+CALL: Final = request.Request("GET", "/", (), "get", False)
+NUMBERS: Final = '[[1732730000.123,"0.5"],[1732730060.123,"-1.5e+06"],[1732730120,"NaN"],[1732730180,"+Inf"]]'
+PLAIN: Final = '{"__name__":"up","pod":"web-7c5ddbdf54-x2x9k","image":"sha256:' + "3f" * 32 + '"}'
+
+
+@pytest.fixture(scope="module")
+def masking() -> Iterator[redaction.Engine]:
+    engine = redaction.Engine(config.Redaction(), b"a key")
+    yield engine
+    engine.close()
+
+
+class Door:
+    """What a masker makes of one answer."""
+
+    def __init__(self, masking: redaction.Engine, form: wire.Form, body: str | bytes, *, packed: bool = False) -> None:
+        self.found: Counter[str] = Counter()
+        self.trailer: wire.Trailer | None = None
+        self.text = b"".join(self._read(masking, form, body if isinstance(body, bytes) else body.encode(), packed))
+
+    @property
+    def json(self) -> Any:
+        """What a script reads."""
+        return json.loads(self.text)
+
+    def _read(self, masking: redaction.Engine, form: wire.Form, body: bytes, packed: bool) -> Iterator[bytes]:
+        content = gzip.compress(body, mtime=0) if packed else body
+        chunks = (content[at : at + 9_000] for at in range(0, len(content), 9_000))
+        call = replace(CALL, form=form, gzip=packed)
+        report = reading.Report(lambda kind: self.found.update((kind,)))
+        self.trailer = yield from masking.body(call, chunks, report)
+
+
+def answer(*results: str, kind: str = "matrix", more: str = "", beside: str = "") -> str:
+    """An answer in the shape of Prometheus's API, written as Go writes it."""
+    data = f'{{"resultType":"{kind}","result":[{",".join(results)}]{more}}}'
+    return f'{{"status":"success","data":{data}{beside}}}'
+
+
+def series(labels: str = PLAIN, samples: str = f'"values":{NUMBERS}') -> str:
+    """One series."""
+    return f'{{"metric":{labels},{samples}}}'
+
+
+@pytest.mark.promise("S-14", "S-04")
+@pytest.mark.parametrize("packed", [False, True])
+def test_ordinary_series_pass_byte_for_byte(packed: bool, masking: redaction.Engine, attacks: Count) -> None:
+    """An answer without a secret is what the source sent, however many pieces it is masked in, and its series are
+    counted."""
+    attacks(2)
+    vector = answer(series(samples='"value":[1732730000.123,"1"]'), kind="vector", beside=',"warnings":["slow"]')
+    for body, number in ((answer(*[series()] * 1_201), 1_201), (vector, 1)):
+        door = Door(masking, "series", body, packed=packed)
+        assert (door.text.decode(), door.trailer, door.found) == (body, wire.Trailer(items=number), Counter())
+
+
+LABELS: Final = f'{{"__name__":"up","db_password":"{SECRET}"}}'
+HISTOGRAM: Final = (
+    f'"histogram":[1732730000,{{"count":"2","sum":"3","password":"{SECRET}","buckets":[[0,"1","2","1"]]}}]'
+)
+HIDDEN: Final[dict[str, str]] = {
+    "a label": answer(series(LABELS)),
+    "a label, among others": answer(*[series()] * 700, series(LABELS), *[series()] * 700),
+    "a label's text": answer(series(f'{{"__name__":"up","dsn":"postgres://app:{SECRET}@db/x"}}')),
+    "an escaped name": answer(series(f'{{"db_p\\u0061ssword":"{SECRET}"}}')),
+    "a warning": answer(series(), beside=f',"warnings":["bad query: password={SECRET}"]'),
+    "statistics": answer(series(), more=f',"stats":{{"password":"{SECRET}"}}'),
+    "a histogram": answer(series(samples=HISTOGRAM)),
+    "a sample": answer(series(samples=f'"value":[1732730000,"password={SECRET}"]'), kind="vector"),
+    "samples": answer(series(samples=f'"values":[[1732730000,"1"],[1732730060,"password={SECRET}"]]')),
+    "samples that are an object": answer(series(samples=f'"values":{{"password":"{SECRET}"}}')),
+    "two results": f'{{"status":"success","data":{{"resultType":"vector","result":[{series(LABELS)}],"result":[]}}}}',
+    "a field of no name": answer(series(samples=f'"values":{NUMBERS},"password":"{SECRET}"')),
+    "a field of no name beside the data": answer(series(), beside=f',"password":"{SECRET}"'),
+    "a frame in a warning": answer(beside=f',"warnings":["\\"result\\":[ password={SECRET}"]'),
+    "a scalar": f'{{"status":"success","data":{{"resultType":"string","result":[1,"password={SECRET}"]}}}}',
+    "a list of labels": f'{{"status":"success","data":[{LABELS}]}}',
+    "no object": f'["password={SECRET}"]',
+    "an error": f'{{"status":"error","error":"password={SECRET}"}}',
+}
+"""Where the answer of a hostile source, or of one whose labels a pod wrote, may hold a secret."""
+
+
+@pytest.mark.promise("S-14")
+@cases.each("place", HIDDEN)
+def test_no_secret_of_an_answer_passes(place: str, masking: redaction.Engine, attacks: Count) -> None:
+    """A secret in a label, a message, a histogram or an unknown shape is masked or left out, and the answer stays JSON;
+    the next one passes as ever."""
+    attacks(1)
+    door = Door(masking, "series", HIDDEN[place])
+    assert SECRET not in door.text.decode() and door.json is not None
+    assert Door(masking, "series", answer(series())).text.decode() == answer(series())
+
+
+@pytest.mark.promise("S-14", "S-05")
+def test_samples_keep_their_series_when_labels_are_masked(masking: redaction.Engine, attacks: Count) -> None:
+    """Each series has its own numbers, beside labels that are masked."""
+    attacks(1)
+    labels = [f'{{"pod":"p{at}","token":"{SECRET}{at}"}}' for at in range(1_100)]
+    body = answer(*(series(one, f'"values":[[{at},"{at}"]]') for at, one in enumerate(labels)))
+    door = Door(masking, "series", body)
+    pairs = [(one["metric"]["pod"], one["values"]) for one in door.json["data"]["result"]]
+    assert pairs == [(f"p{at}", [[at, str(at)]]) for at in range(1_100)]
+    assert SECRET not in door.text.decode() and door.found.total() == 1_100
+
+
+COUNTS: Final = {
+    '[1732730000.1,"10000"]': 10_000,
+    '[1732730000,"1e+06"]': 1_000_000,
+    '[1732730000,"9e+300"]': 1 << 40,
+}
+
+
+@pytest.mark.promise("S-15")
+def test_nothing_but_the_number_of_a_count_passes(masking: redaction.Engine, attacks: Count) -> None:
+    """The trailer has the number, the body is empty, and what is no count is an error."""
+    attacks(len(COUNTS) + 6)
+    for sample, number in COUNTS.items():
+        body = answer(series(LABELS, f'"value":{sample}'), kind="vector", beside=f',"warnings":["{SECRET}"]')
+        door = Door(masking, "count", body)
+        assert (door.text, door.trailer) == (b"", wire.Trailer(items=number))
+    assert Door(masking, "count", answer(kind="vector")).trailer == wire.Trailer()
+    wrong = [f'"value":[1,"{text}"]' for text in (SECRET, "NaN", "-1", "1" * 41)]
+    answers = [answer(series(samples=sample), kind="vector") for sample in wrong]
+    for body in [*answers, answer(series()), "[]"]:
+        with pytest.raises(errors.ClusterError, match="count"):
+            Door(masking, "count", body)
+    assert Door(masking, "count", answer(kind="vector")).trailer == wire.Trailer()
+
+
+@pytest.mark.promise("S-14", "S-15")
+def test_an_answer_is_checked_without_masks_too(attacks: Count) -> None:
+    """Where masks are switched off, an answer passes as it was sent, its series are counted, and a count passes
+    nothing."""
+    attacks(3)
+    engine = redaction.Engine(config.Redaction(enabled=False))
+    body = answer(series(LABELS))
+    try:
+        door = Door(engine, "series", body)
+        assert (door.text.decode(), door.trailer) == (body, wire.Trailer(items=1))
+        assert Door(engine, "count", answer(series(LABELS, '"value":[1,"7"]'), kind="vector")).text == b""
+        with pytest.raises(errors.ClusterError, match="in the middle of its JSON"):
+            Door(engine, "series", body[:-1])
+    finally:
+        engine.close()
+
+
+NESTED: Final = "[" * 100_000
+BOMBS: Final[dict[str, str | bytes]] = {
+    "nested labels": answer(series(f'{{"a":{NESTED}{NESTED.replace("[", "]")}}}')),
+    "nested samples": answer(series(samples=f'"values":{NESTED}{NESTED.replace("[", "]")}')),
+    "nested results": answer(NESTED),
+    "nothing but a beginning": '{"status":"success","data":{"resultType":"matrix","result":[' + series() + ",",
+    "half a character": '{"status":"success","data":{"resultType":"matrix","result":[{"metric":{"a":"\xff"}}]}}'.encode("latin-1"),
+}  # fmt: skip
+
+
+@pytest.mark.promise("S-07", "S-12")
+@cases.each("bomb", BOMBS)
+def test_a_hostile_answer_costs_its_own_call_only(bomb: str, masking: redaction.Engine, attacks: Count) -> None:
+    """It is an error by name, and the next answer passes."""
+    attacks(1)
+    with pytest.raises(errors.ClusterError) as caught:
+        Door(masking, "series", BOMBS[bomb])
+    assert caught.value.code == "cluster.broken"
+    assert Door(masking, "series", answer(series())).text.decode() == answer(series())
+
+
+@pytest.mark.sampled
+@pytest.mark.promise("S-07")
+def test_a_million_tiny_series_are_masked_within_the_memory_of_a_masker(
+    masking: redaction.Engine, attacks: Count
+) -> None:
+    """They come out as they came in, compressed a thousandfold."""
+    attacks(1)
+    number = extent.count(1_000_000, 200_000)
+    tiny = answer(*[series("{}", '"value":[0,"0"]')] * number, kind="vector")
+    door = Door(masking, "series", tiny, packed=True)
+    assert door.trailer == wire.Trailer(items=number)
+    assert door.text.decode() == tiny

@@ -18,6 +18,7 @@ from tests.kit.controlplane import cluster, fixture, shared
 from tests.kit.controlplane.server import ControlPlane
 from tests.kit.controlplane.writer import Writer
 from tests.kit.engines.alertmanager import Alertmanager
+from tests.kit.engines.loki import Loki
 from tests.kit.engines.prometheus import Prometheus
 
 
@@ -132,6 +133,13 @@ def prometheus3(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[.
 def alertmanager(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Alertmanager]:
     """A real Alertmanager without alerts, which ends with the test."""
     with Alertmanager(tmp_path_factory.mktemp("alertmanager")) as server:
+        yield server
+
+
+@pytest.fixture
+def loki(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Loki]:
+    """A real Loki without lines, which ends with the test."""
+    with Loki(tmp_path_factory.mktemp("loki")) as server:
         yield server
 
 

@@ -32,7 +32,7 @@ from tests.kit import (
     unchanged,
 )
 from tests.kit.controlplane import cluster
-from tests.kit.engines import alertmanager, prometheus3
+from tests.kit.engines import alertmanager, loki, prometheus3
 from tests.kit.keycloak import prepared
 from tests.kit.openstack import build as openstack
 
@@ -67,11 +67,12 @@ _NEEDED: Final[dict[str, tuple[Make, ...]]] = {
     "live_cluster": (*_SERVER, live.build_programs),
     "live_programs": (*_SERVER, live.build_programs),
     "identity_provider": (prepared.prepare,),
+    "loki": (loki.program,),
     "openstack": (openstack.template,),
     "test_approval_page_in_a_browser": (browser.programs,),
     "test_conformance": (npm.modules,),
     "test_approval_page_attacks": (browser.programs,),
-    "test_engines": (*_PROMETHEUS, alertmanager.program),
+    "test_engines": (*_PROMETHEUS, alertmanager.program, loki.program),
     "test_fleet_sources": (cluster_api.definition,),
     "test_image": (_PODMAN,),
     "test_kernel_outside": (_PODMAN,),

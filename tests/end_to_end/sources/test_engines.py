@@ -16,6 +16,7 @@ from kubescript_safety.controlplane import pki
 from tests.kit import patience
 from tests.kit.engines import prometheus
 from tests.kit.engines.alertmanager import Alertmanager
+from tests.kit.engines.loki import Loki
 
 Start = Callable[..., prometheus.Prometheus]
 NOW: Final = int(time.time())
@@ -74,3 +75,28 @@ def test_alertmanager_has_the_alerts_of_prometheus_and_a_silence_holds(
     assert seen["Posted", "b"]["status"]["silencedBy"] == [silence]
     assert [each["comment"] for each in alertmanager.get("silences")] == ["known"]
     assert seen["Posted", "a"]["startsAt"] == AGO
+
+
+def test_loki_has_the_given_lines_at_their_times(loki: Loki) -> None:
+    """Lines of a day ago and of now, filtered and counted, and the labels."""
+    labels = {"namespace": "shop", "pod": "a"}
+    loki.push(labels, [(NOW - 86400, "started"), (NOW - 120, "error: no memory"), (NOW - 60, "error: again")])
+    loki.push({"namespace": "shop", "pod": "b"}, [(NOW - 60, "fine")])
+    times = {"start": str(NOW - 90000), "end": str(NOW)}
+    (found,) = loki.get("query_range", query='{namespace="shop"} |= "error"', **times)["result"]
+    assert found["stream"] == labels
+    assert found["values"] == [[f"{NOW - 60}000000000", "error: again"], [f"{NOW - 120}000000000", "error: no memory"]]
+    counted = loki.get("query", query='sum by (pod) (count_over_time({namespace="shop"}[2d]))', time=str(NOW))
+    assert {each["metric"]["pod"]: each["value"][1] for each in counted["result"]} == {"a": "3", "b": "1"}
+    assert loki.get("label/pod/values", **times) == ["a", "b"]
+
+
+def test_loki_shows_a_tenant_its_own_lines(tmp_path: Path) -> None:
+    """Neither those of another one, nor any to who names none."""
+    with Loki(tmp_path, tenants=True) as server:
+        for tenant in ("red", "blue"):
+            server.push({"app": "web"}, [(NOW, tenant)], tenant)
+        query = {"query": '{app="web"}', "start": str(NOW - 60), "end": str(NOW + 60)}
+        seen = server.get("query_range", "red", **query)["result"]
+        assert [line for each in seen for _, line in each["values"]] == ["red"]
+        assert httpx2.get(f"{server.url}/loki/api/v1/query_range", params=query).status_code == 401

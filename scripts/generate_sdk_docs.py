@@ -174,11 +174,20 @@ k8s.dynamic().resource("apps/v1", "deployments").get(name="web", namespace="shop
 k8s.dynamic().resources.get(api_version="v1", kind="Pod").get(label_selector="app=web")
 k8s.discovery().api_resources(group="cert-manager.io")                 # name, kind, namespaced, verbs, shortNames
 k8s.customObjects().list_namespaced_custom_object("cert-manager.io", "v1", "shop", "certificates")
+k8s.get("/apis/apps/v1/namespaces/shop/deployments?limit=5")           # a path, as kubectl get --raw
 ```
 
 A resource has `get`, `list`, `create`, `replace`, `patch`, `delete`, `watch`, and its subresources as attributes
 (`.scale.get(…)`). `k8s.metricsV1beta1()` reads metrics-server: `list_node_metrics()`,
-`list_namespaced_pod_metrics("shop")`.
+`list_namespaced_pod_metrics("shop")`. Custom and external metrics are read by their paths:
+
+```python
+k8s.get("/apis/custom.metrics.k8s.io/v1beta2/namespaces/shop/pods/*/http_requests?labelSelector=app=web")
+k8s.get("/apis/external.metrics.k8s.io/v1beta1/namespaces/shop/queue_length")
+```
+
+Each item has `describedObject`, `metric` and `timestamp` (an external one `metricName`, `metricLabels`), and `value`, a
+quantity. `k8s.get("/apis/custom.metrics.k8s.io/v1beta2").resources` lists the metrics' names if the adapter does.
 """
 
 WRITES = """

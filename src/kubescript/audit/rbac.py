@@ -101,7 +101,8 @@ def _add(namespaces: defaultdict[str, _Used], record: dict[str, Any]) -> None:
         group, resource = "", record["version"]
     name = record["name"]
     # A masked name is not the object's name, so its rule must allow all names: see docs/audit.md.
-    if _MASKED in name:
+    # `pods/*/http_requests` is the metric of all pods.
+    if _MASKED in name or name == "*":
         name = _ANY
     used = namespaces[record["namespace"]]
     names = used.names[group, resource, record["verb"]]

@@ -72,6 +72,11 @@ class DeniedResource:
         return bool(named) and named <= {"secret", "secrets"}
 
     @property
+    def denies_objects(self) -> bool:
+        """Whether the rule denies objects altogether, and not only a subresource or a part of them."""
+        return self.serve == "nothing" and "/" not in self.resource
+
+    @property
     def built_in(self) -> bool:
         """Whether the rule names something built into Kubernetes, which exists without asking discovery."""
         return _is_built_in(self)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from kubescript.kube import kinds, namespace_patterns, wildcards
+from kubescript.kube import kinds, metrics_apis, namespace_patterns, wildcards
 from kubescript.request import request
 
 __all__ = ["find_denial", "is_listing"]
@@ -50,6 +50,10 @@ def _is_within(call: request.Request, patterns: Sequence[str]) -> bool:
         is_own = call.verb == "get" and wildcards.matches(call.name, patterns)
         # What does not match is left out of a list or watch.
         return call.method == "GET" and (is_own or call.verb in _LISTS)
+    # Attack: an adapter answers for all nodes, whatever the namespace in the path of their metric.
+    if call.group == metrics_apis.CUSTOM:
+        described = metrics_apis.list_described(call.resource)
+        return bool(call.namespace) and call.resource != "namespaces" and kinds.NAMESPACED.issuperset(described)
     # Attack: a custom resource is called `namespaces`, and its name counts as the namespace of its objects.
     if call.namespace:
         return call.resource != "namespaces"

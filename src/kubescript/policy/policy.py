@@ -12,8 +12,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Final, Literal
 
-from kubescript.kube import kinds
-from kubescript.policy import denied_resources, namespace_limits
+from kubescript.kube import kinds, metrics_apis
+from kubescript.policy import denied_resources, metrics, namespace_limits
 from kubescript.request import releases, request
 
 __all__ = [
@@ -47,8 +47,8 @@ class Decision:
     verdict: Verdict
     rule: str = ""
     """Stable id: policy.read_only, policy.tunnel, policy.subresource, policy.denied_resource, policy.unresolved_kind,
-    policy.mistaken_rule, policy.releases, policy.namespace. When only a part is served: the operator's rule,
-    `core/Secret`."""
+    policy.mistaken_rule, policy.releases, policy.namespace, policy.metrics. When only a part is served: the operator's
+    rule, `core/Secret`."""
     reason: str = ""
     instead: str = ""
     serve: Literal["whole"] | denied_resources.Serve = "whole"
@@ -117,11 +117,28 @@ class Policy:
 
     def _decide(self, call: request.Request) -> Decision:
         """Returns the verdict on one request for a resource, whatever its namespace."""
+        if call.group in metrics_apis.GROUPS:
+            return self._decide_on_metric(call)
         ruled = self._judge_release(call) or self._apply_rules(call)
         if ruled is not None and ruled.verdict != "allow":
             return ruled
         # A rule that still serves a part opens neither a tunnel nor an unknown subresource.
         return _deny_tunnel(call) or _deny_subresource(call) or ruled or self._decide_by_verb(call)
+
+    def _decide_on_metric(self, call: request.Request) -> Decision:
+        """Returns the verdict on a request to the APIs for custom and external metrics."""
+        denial = metrics.find_denial(call)
+        if denial is not None:
+            return _deny_tunnel(call) or Decision("deny", "policy.metrics", *denial)
+        for described in metrics.list_described(call):
+            ruled = self._apply_rules(described)
+            if ruled is not None and ruled.verdict == "deny":
+                return ruled
+        # Attack: an adapter takes `networkpolicy.networking` for objects that a rule denies by their full name.
+        denied = [rule for rule in (*self.defaults, *self.rules) if rule.denies_objects]
+        if denied and metrics.is_of_unknown(call):
+            return _deny_unresolved(denied[0], call)
+        return _deny_tunnel(call) or self._apply_rules(call) or ALLOW
 
     def _apply_rules(self, call: request.Request) -> Decision | None:
         """Returns the rules' decision, the strictest if several cover the request."""

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from kubescript import errors
-from kubescript.kube import paths
+from kubescript.kube import metrics_apis, paths
 
 __all__ = ["Info", "Options", "parse"]
 
@@ -26,6 +26,8 @@ _SEGMENT: Final = re.compile(r"[!$&'()*+,\-.0-9:=@A-Z_a-z~^|\[\]{}]+")
 _LABEL: Final = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 _DOMAIN: Final = re.compile(r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?")
 _RESOURCE: Final = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
+_METRIC: Final = re.compile(r"[A-Za-z0-9_:][-A-Za-z0-9_:.|]*")
+"""The names of metrics, of Prometheus' and of clouds' external ones: `pubsub.googleapis.com|subscription|age`."""
 _METHOD_VERBS: Final = {"GET": "get", "POST": "create", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
 _HEALTH: Final = frozenset({"healthz", "livez", "readyz"})
 _DOCUMENTS: Final = frozenset({
@@ -153,11 +155,16 @@ def _read_names(info: Info, parts: Sequence[str]) -> None:
 def _check_names(info: Info) -> None:
     """Checks group, version, resource, subresource and namespace against their narrow grammars."""
     # Text outside these grammars is an attack or a mistake.
+    resource = subresource = _RESOURCE
+    if info.group == metrics_apis.CUSTOM:
+        resource, subresource = _DOMAIN, _METRIC
+    elif info.group == metrics_apis.EXTERNAL:
+        resource = _METRIC
     checks = (
         ("API group", info.group, _DOMAIN),
         ("API version", info.version, _LABEL),
-        ("resource", info.resource, _RESOURCE),
-        ("subresource", info.subresource, _RESOURCE),
+        ("resource", info.resource, resource),
+        ("subresource", info.subresource, subresource),
         ("namespace", info.namespace, _LABEL),
     )
     for what, text, grammar in checks:

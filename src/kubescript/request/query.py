@@ -20,6 +20,7 @@ _TEXTS: Final = frozenset({
     "labelSelector", "fieldSelector", "continue", "resourceVersion", "resourceVersionMatch", "dryRun",
     "fieldManager", "fieldValidation", "propagationPolicy", "container", "sinceTime", "stream", "includeObject",
 })  # fmt: skip
+_OF_METRIC: Final = "metricLabelSelector"
 _IGNORED: Final = frozenset({"pretty"})
 """Accepted but never sent: compact JSON is read from the cluster and masked, and its reader formats it."""
 _DOCUMENT_KEYS: Final = frozenset({"hash", "verbose", "timeout"}) | _IGNORED
@@ -43,16 +44,17 @@ _NUMBER: Final = re.compile(r"[0-9]{1,18}")
 _Query = tuple[tuple[str, str], ...]
 
 
-def check(query: _Query, *, tunnel: bool, resource: bool) -> _Query:
-    """Returns the query as it is sent. Raises RequestError unless every key is known and unique, and every value is
-    valid."""
+def check(query: _Query, *, tunnel: bool, resource: bool, metric: bool = False) -> _Query:
+    """Returns the query as it is sent; `metric` permits the selector of custom metrics. Raises RequestError unless
+    every key is known and unique, and every value is valid."""
     if len(query) > _MAX_KEYS:
         raise _refusal(f"more than {_MAX_KEYS} query parameters")
     seen = set()
     for key, value in query:
         if key in _OFF_ONLY and value not in _OFF:
             raise _refusal(_OFF_ONLY[key])
-        _check_key(key, tunnel=tunnel, resource=resource)
+        if not (metric and key == _OF_METRIC):
+            _check_key(key, tunnel=tunnel, resource=resource)
         # kube-apiserver takes the first of two, and a proxy perhaps the last, so duplicates are never sent.
         may_repeat = tunnel and key == "command"
         if key in seen and not may_repeat:

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import Final, Literal
 
 from kubescript import errors
-from kubescript.kube import kinds
+from kubescript.kube import kinds, metrics_apis
 from kubescript.request import info, query
 from kubescript.request import json_body as request_body
 from kubescript.wire import exchanges, inspection
@@ -125,7 +125,8 @@ def parse(call: exchanges.Call) -> Request:
     """
     parsed = info.parse(call.method, call.path, call.query)
     is_tunnel = parsed.subresource in CONNECT or parsed.verb == "proxy"
-    options = query.check(call.query, tunnel=is_tunnel, resource=parsed.is_resource)
+    is_metric = parsed.group == metrics_apis.CUSTOM
+    options = query.check(call.query, tunnel=is_tunnel, resource=parsed.is_resource, metric=is_metric)
     accept = _ACCEPT[call.accept]
     if call.accept in _METADATA and parsed.verb == "list":
         accept = _ACCEPT_METADATA_LIST

@@ -8,6 +8,7 @@ one that does.
 from __future__ import annotations
 
 import builtins
+import urllib.parse
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any, Final, Generic, TypeVar
@@ -17,7 +18,7 @@ import msgspec
 from kubescript.guest.sdk import intents, runbooks
 from kubescript.guest.sdk.calls import method_hints, methods, parallel, session
 from kubescript.guest.sdk.discovery import discovery, dynamic, explain, openapi, search
-from kubescript.guest.sdk.objects import helpers, helptext
+from kubescript.guest.sdk.objects import helpers, helptext, schemas
 from kubescript.guest.sdk.sources import kinds, named_objects
 from kubescript.guest.sdk.values import names, operations
 from kubescript.wire import exchanges
@@ -223,10 +224,23 @@ class K8s:
         return self._dynamic
 
     def get(self, resource: str = "", name: str | None = None, namespace: str | None = None, **options: Any) -> Any:
-        """Like kubectl: `k8s.get("pods", namespace="shop")`, or with a name, `k8s.get("pods", "web", "shop")`."""
+        """Like kubectl: `k8s.get("pods", namespace="shop")`, or with a name, `k8s.get("pods", "web", "shop")`; a path
+        such as `k8s.get("/apis/apps/v1?limit=5")` is read as with kubectl get --raw."""
         if not resource and not options.keys() & {"kind", "api_version"}:
             raise TypeError("k8s.get() takes a kind: k8s.get('pods', namespace=...)")
+        if resource.startswith("/"):
+            if name is not None or namespace is not None or options:
+                raise TypeError("k8s.get() takes a path alone: k8s.get('/api/v1/pods?labelSelector=app=web')")
+            return self._read(resource)
         return self.dynamic().get(resource, name=name, namespace=namespace, **options)
+
+    def _read(self, path: str) -> Any:
+        """Returns the answer to a GET of a path, with its query."""
+        path, _, query = path.partition("?")
+        pairs = tuple(urllib.parse.parse_qsl(query, keep_blank_values=True))
+        segments = tuple(path.strip("/").split("/"))
+        found, _ = self._session.fetch(exchanges.Call("GET", segments, pairs), schemas.OBJECT)
+        return found
 
     def list(self, resource: str, namespace: str | None = None, **options: Any) -> Any:
         """Like `get` without a name: `k8s.list("pods", "shop")`."""

@@ -261,3 +261,64 @@ def test_questions_are_listed_exactly(path: str) -> None:
 def test_misspelt_resource() -> None:
     """A built-in resource nobody knows is denied with the nearest name."""
     assert "pods" in ask("GET", "api/v1/pod").instead
+
+
+CUSTOM, EXTERNAL = "apis/custom.metrics.k8s.io/v1beta2", "apis/external.metrics.k8s.io/v1beta1"
+METRICS = [
+    f"{CUSTOM}/namespaces/a/pods/*/http_requests", f"{CUSTOM}/namespaces/a/pods/b/status", f"{CUSTOM}/nodes/*/heat",
+    f"{CUSTOM}/namespaces/a/deployments.apps/b/m", f"{CUSTOM}/namespaces/a/metrics/m", f"{EXTERNAL}/namespaces/a/queue_length",
+]  # fmt: skip
+NO_METRICS = [
+    f"{CUSTOM}/namespaces/a/pods", f"{CUSTOM}/namespaces/a/pods/b", f"{CUSTOM}/metrics/m", f"{CUSTOM}/namespaces/a/pod/b/m",
+    f"{CUSTOM}/namespaces/a/pods/b/proxy", f"{CUSTOM}/namespaces/a/pods/b/proxy/x", f"{CUSTOM}/proxy/pods/b", f"{CUSTOM}/watch/pods/b",
+    f"{EXTERNAL}/queue_length", f"{EXTERNAL}/namespaces/a/m/b", f"{EXTERNAL}/namespaces/a/m/b/c", f"{EXTERNAL}/watch/namespaces/a/m",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("writes", ["off", "plan", "direct"])
+def test_metrics_are_read_and_nothing_else(writes: policy.Writes) -> None:
+    """Of the APIs for custom and external metrics exactly the paths that name a metric are read, and none is written,
+    watched or followed further, whatever the server permits."""
+    rules = policy.Policy(writes)
+    for path in METRICS:
+        assert ask("GET", path, rules) == policy.Decision("allow"), path
+        for method in ("POST", "PUT", "PATCH", "DELETE"):
+            assert ask(method, path, rules).rule == "policy.metrics", (method, path)
+    for path in NO_METRICS:
+        assert ask("GET", path, rules).rule in {"policy.metrics", "policy.tunnel"}, path
+    assert ask("GET", f"{EXTERNAL}/namespaces/a/m", rules, "watch=true").rule == "policy.metrics"
+
+
+def test_metrics_show_no_denied_objects() -> None:
+    """A rule against objects denies the metrics that name them, by every name that an adapter may take for theirs; a
+    rule against the API denies it."""
+    rules = policy.Policy(rules=(denied_resources.DeniedResource("networking.k8s.io", resource="networkpolicies"),))
+    names = (
+        "networkpolicies",
+        "networkpolicies.networking.k8s.io",
+        "networkpolicies.networking",
+        "networkpolicies.extensions",
+    )
+    for name in (*names, "networkpolicy", "networkpolicy.networking", "things.custom.io"):
+        assert ask("GET", f"{CUSTOM}/namespaces/a/{name}/*/m", rules).verdict == "deny", name
+    assert ask("GET", METRICS[0], rules).verdict == "allow"
+    assert ask("GET", f"{CUSTOM}/namespaces/a/things.custom.io/*/m").verdict == "allow"
+    for group in ("custom.metrics.k8s.io", "external.metrics.k8s.io"):
+        rules = policy.Policy(rules=(denied_resources.DeniedResource(group),))
+        assert [ask("GET", path, rules).verdict == "deny" for path in METRICS] == [group in path for path in METRICS]
+
+
+def test_metrics_stay_within_namespaces() -> None:
+    """Who is limited to namespaces reads the metrics of what is in them, and not those of nodes in any path."""
+    limited = policy.Policy(namespaces=("a",))
+    verdicts = [ask("GET", path, limited).verdict for path in METRICS]
+    assert verdicts == ["allow", "allow", "deny", "allow", "allow", "allow"]
+    others = [path.replace("namespaces/a/", "namespaces/b/") for path in METRICS]
+    others += [
+        f"{CUSTOM}/namespaces/a/nodes/*/m",
+        f"{CUSTOM}/namespaces/a/node/n/m",
+        f"{CUSTOM}/namespaces/a",
+        f"{CUSTOM}/namespaces/a/status",
+    ]
+    for path in others:
+        assert ask("GET", path, limited).verdict == "deny", path

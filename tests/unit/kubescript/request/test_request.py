@@ -50,6 +50,10 @@ CLASSIFIED = [
     ("GET", "apis/apps/v1/deployments", "", "list|apps/v1|deployments|||"),
     ("GET", "apis/apps/v1/namespaces/a/deployments/b/scale", "", "get|apps/v1|deployments|scale|a|b"),
     ("GET", "apis/metrics.k8s.io/v1beta1/nodes/n", "", "get|metrics.k8s.io/v1beta1|nodes|||n"),
+    ("GET", "apis/custom.metrics.k8s.io/v1beta2/namespaces/a/pods/b/http_Req:x.y", "metricLabelSelector=v=1", "get|custom.metrics.k8s.io/v1beta2|pods|http_Req:x.y|a|b"),
+    ("GET", "apis/custom.metrics.k8s.io/v1beta1/deployments.apps/b/m", "", "get|custom.metrics.k8s.io/v1beta1|deployments.apps|m||b"),
+    ("GET", "apis/custom.metrics.k8s.io/v1beta2/namespaces/a/metrics/m", "", "get|custom.metrics.k8s.io/v1beta2|metrics||a|m"),
+    ("GET", "apis/external.metrics.k8s.io/v1beta1/namespaces/a/queue_Length.x", "", "list|external.metrics.k8s.io/v1beta1|queue_Length.x||a|"),
     ("GET", "apis/rbac.authorization.k8s.io/v1/clusterroles/system:node", "", "get|rbac.authorization.k8s.io/v1|clusterroles|||system:node"),
 ]  # fmt: skip
 
@@ -88,7 +92,7 @@ REFUSED_PATHS = [
     "api/v1/proxy", "api/v1/watch/pods/a/log", "api/v1/Pods", "API/v1/pods", "apis/Apps/v1/deployments", "api/v1/namespaces/A/pods",
     "api/V1/pods", "readyz/etcd/x", "openapi/v3/a/b/c/d", "apis/apps/v1/namespaces/a/deployments/b/scale/c", "openapi", "ui", "swagger.json",
     "apis/apps/v1/%64eployments", ".well-known/x", "version/x", "api/v1/namespaces/" + "a" * 64 + "/pods", "/".join(["a"] * 25),
-    "api/v1/pods/" + "a" * 254,
+    "api/v1/pods/" + "a" * 254, "apis/custom.metrics.k8s.io/v1beta2/namespaces/a/pods/*/m/n", "apis/example.com/v1/things/t/a_b",
 ]  # fmt: skip
 
 

@@ -12,6 +12,7 @@ from typing import Any, Final, Literal
 
 from kubescript.guest.sdk.objects import serialize
 from kubescript.guest.sdk.values import names, operations, quantity_number
+from kubescript.kube import metrics_apis
 from kubescript.wire import exchanges
 from kubescript.wire.exchanges import Call
 
@@ -198,8 +199,8 @@ def path_segments(operation: operations.Operation, values: Mapping[str, Any]) ->
         if not isinstance(value, str) or not value or everywhere:
             hint = _hint(operation, name)
             raise TypeError(f"{_title(operation)}: {name} must be one name, not {value!r}{hint}")
-        # A proxied path is one parameter with several segments.
-        if name in ("path", "logpath"):
+        # A proxied path is one parameter with several segments, and so is the metric of an object: `*/http_requests`.
+        if name in ("path", "logpath") or values.get("group") in metrics_apis.GROUPS:
             segments.extend(value.strip("/").split("/"))
         else:
             segments.append(value)

@@ -134,7 +134,17 @@ _INSTEAD: Final = {
         "k8s.apply(manifest), or k8s.dynamic().resources.get(api_version=..., kind=...).patch(...)",
     ),
     **dict.fromkeys(("watch", "stream"), "watch.Watch().stream(k8s.coreV1().list_namespaced_pod, 'shop')"),
-    **dict.fromkeys(("raw", "get_raw", "request", "call_api", "http"), "k8s.get('pods'): any kind by name"),
+    **dict.fromkeys(
+        ("raw", "get_raw", "request", "call_api", "http"), "k8s.get('pods'): any kind by name, or k8s.get('/apis/...')"
+    ),
+    **dict.fromkeys(
+        ("custom_metrics", "customMetrics", "customMetricsV1beta1", "customMetricsV1beta2"),
+        "k8s.get('/apis/custom.metrics.k8s.io/v1beta2/namespaces/shop/pods/*/http_requests')",
+    ),
+    **dict.fromkeys(
+        ("external_metrics", "externalMetrics", "externalMetricsV1beta1"),
+        "k8s.get('/apis/external.metrics.k8s.io/v1beta1/namespaces/shop/queue_length')",
+    ),
     "exec": "a log or status query: commands cannot be run in pods",
     "config": "k8s.contexts() and k8s.context(name)",
 }
@@ -158,6 +168,8 @@ def missing_client(name: str, known: dict[str, str], listed: list[str]) -> str:
     """Returns the error for a name that `k8s` does not have."""
     head = f"k8s has no {name!r}"
     folded = names.fold(name)
+    if name in _INSTEAD:
+        return f"{head}; write {_INSTEAD[name]}"
     if served := current(folded, known):
         accessors = [f"k8s.{helptext.accessor(api)}()" for api in served]
         return f"{head}: {other_version(folded, accessors)}"
@@ -167,8 +179,6 @@ def missing_client(name: str, known: dict[str, str], listed: list[str]) -> str:
         namespaced = any("namespaced" in each for each in listing)
         place = ", namespace=..." if namespaced else ""
         return f"{head}; write k8s.get({folded!r}{place})"
-    if name in _INSTEAD:
-        return f"{head}; write {_INSTEAD[name]}"
     near = names.nearest(name, listed, 3)
     if near:
         return f"{head}; did you mean {' or '.join(near)}?"

@@ -1,7 +1,5 @@
 // Loki, which the tests of sources query: the newest release under the Apache License that Go's module proxy has. Later
 // ones are under the AGPL, which is not to be used here.
-module proxy has. From 2.3
-// on it is under the AGPL, which this repository does not use.
 module kubescript/tests/loki
 
 go 1.26.0

@@ -261,6 +261,42 @@ The ways of the official client work as well: `config.list_kube_config_contexts(
 `client.CoreV1Api(api_client=config.new_client_from_config(context=name))`.
 """
 
+SOURCES = """
+# Metrics, alerts, logs and traces
+
+Where the operator has configured sources, scripts have globals for them: `prom` (Prometheus, or what answers its API),
+`alertmanager`, `loki` and `tempo`, each the first one of its kind. `k8s.source("logs-eu")` is one by its name, and
+`k8s.context(name).source("logs-eu")` that of another cluster. Pods that used much memory, and what they may use:
+
+```python
+q = 'container_memory_working_set_bytes{namespace="shop", container!=""}'
+used = prom.query_range(f"sum by (namespace, pod) ({q})", start="-6h", step="5m")
+table([(s.pod().spec.containers[0].resources, s.min, s.max, s.last) for s in top(used, 5) if s.pod()])
+```
+
+- Methods have the names and parameters of the server's HTTP API. `prom`: `query(q, time)`, `query_range(q, start, end,
+  step)`, `series(match)`, `labels()`, `label_values(label, match)`, `rules(type)`, `alerts()`, `targets(state)`,
+  `metadata(metric)`. `alertmanager`: `alerts(filter, active, silenced, inhibited, receiver)`, `silences(filter)`.
+  `loki`: `query(q, time)`, `query_range(q, start, end, limit, direction)`, `labels()`, `label_values(label, query)`,
+  `series(match)`. `tempo`: `search(q, start, end, limit)`, `trace(id)`.
+- Times are datetimes (naive ones in UTC), ISO text, seconds since the epoch, or text such as `"-1h"`; steps are
+  timedeltas, seconds, or text such as `"5m"`. Left out, a range is the last hour, in sixty steps.
+- Answers are lists, without `data` and `result` around them. Alerts, silences, rules, targets and traces are objects
+  with attributes, like those of the cluster: `alert.status.silencedBy`.
+- A series has `.labels` (also `.metric`), `.values`, `.times`, `.value` (the last), `.first`, `.last`, `.min`, `.max`,
+  `.avg`, `.delta` (last minus first) and `.rate` (that per second). A value is a number that knows its time,
+  `s.max.time`, and reads as a pair too: `for t, v in s.values`. `.rate` and `.delta` know no resets: for counters write
+  `rate(...)` and `increase(...)` in the query. Native histograms have no single value; ask for `histogram_quantile`.
+- A stream of log lines has `.labels` (also `.stream`), `.lines`, and `.values`: pairs of nanoseconds and line.
+- `.pod()` is the pod that the labels `namespace` and `pod` name now, and `.object()` whatever the labels name, such as
+  a deployment or a claim; `None` if there is none. They list each namespace's objects of a kind once.
+- `table(found)` shows the labels that differ, and of a range the lowest, highest, mean and last value; of streams, a
+  row for each line. `top(found, 5)` ranks by the last value. A result shows a series in the same way.
+- A trace is a list of its spans, with `.service`, `.name`, `.duration_ms`, `.start`, `.attributes` and `.resource`;
+  `.batches` has it as OTLP.
+- A query that the server refuses raises `ApiException` with the server's message. So does one whose answer would have
+  too many points; nothing of it is sent then. Values that look like secrets are masked, also in labels and log lines.
+"""
 RUNBOOKS = """
 # Runbooks
 
@@ -321,6 +357,7 @@ TOPICS = {
     "dynamic": DYNAMIC,
     "writes": WRITES,
     "contexts": CONTEXTS,
+    "sources": SOURCES,
     "runbooks": RUNBOOKS,
     "differences": DIFFERENCES,
 }

@@ -44,6 +44,15 @@ _READ_WRITE: Final = "Writes change the cluster at once. Refused: exec{refused}.
 _METADATA: Final = "metadata, without values, key names or type"
 _KEYS: Final = "metadata, type and key names (for secretKeyRef), values masked"
 _RUNBOOKS: Final = " k8s.runbooks() lists reviewed scripts; prefer k8s.runbook(name, **arguments) where one fits."
+_SOURCES: Final = {
+    "prometheus": ("prom", "query, query_range, rules, targets, …"),
+    "alertmanager": ("alertmanager", "alerts, silences"),
+    "loki": ("loki", "query, query_range"),
+    "tempo": ("tempo", "search, trace"),
+}
+"""The global for each kind of source, and its most important methods."""
+_SERIES: Final = " A series: .labels, .value, .values (t, v), .min, .max, .last."
+_TIMES: Final = ' Times: datetime or "-1h".'
 _NAMESPACES: Final = (
     " You see only the namespaces {names}: lists over all have just these, and nothing outside of namespaces is served."
 )
@@ -52,6 +61,9 @@ _SEVERAL_CLUSTERS: Final = (
 )
 _MAX_NAMES_LENGTH: Final = 44
 """How many characters of cluster names the definition shows; `k8s.contexts()` lists them all."""
+
+_MAX_SOURCES_LENGTH: Final = 22
+"""How many characters of the names of further sources the definition shows."""
 
 _MAX_REFUSED_LENGTH: Final = 64
 """How many characters about refused writes the definition shows, and half as many with several clusters; a refusal says
@@ -75,6 +87,7 @@ _FIRST_PAGES: Final = (
     "writes",
     "helpers",
     "contexts",
+    "sources",
     "runbooks",
 )
 """Pages about topics, which precede those of the clients."""
@@ -122,7 +135,8 @@ def _definition(settings: config.Settings) -> mcp_types.Tool:
         .format(
             access=_access(settings)
             + _namespaces(settings)
-            + (_RUNBOOKS if settings.runbooks.folder is not None else ""),
+            + (_RUNBOOKS if settings.runbooks.folder is not None else "")
+            + _sources(settings.source_kinds),
             secrets=_describe_secrets(settings),
             example=_EXAMPLE_SEVERAL_CLUSTERS if settings.is_several else _EXAMPLE,
             memory=limits.memory_mib,
@@ -202,6 +216,28 @@ def _namespaces(settings: config.Settings) -> str:
     if settings.namespaces is None:
         return ""
     return _NAMESPACES.format(names=namespace_patterns.describe(settings.namespaces))
+
+
+def _sources(kinds: Mapping[str, str]) -> str:
+    """Returns a description of the sources with these kinds by name; empty if there are none."""
+    if not kinds:
+        return ""
+    known = [_SOURCES[kind] for kind in _SOURCES if kind in kinds.values()]
+    listed = ", ".join(f"{name} ({methods})" for name, methods in known)
+    text = f" More globals: {listed}: lists."
+    if not {"prometheus", "loki"}.isdisjoint(kinds.values()):
+        text += _SERIES
+    if set(kinds.values()) != {"alertmanager"}:
+        text += _TIMES
+    text += f" help({known[0][0]})."
+    first_of_kind = {kind: name for name, kind in [*kinds.items()][::-1]}
+    others = [name for name in kinds if name not in first_of_kind.values()]
+    if not others:
+        return text
+    names = ", ".join(others)
+    # An unknown name's error lists all.
+    shown = names if len(names) <= _MAX_SOURCES_LENGTH else f"{others[0]}, …"
+    return f"{text} k8s.source(name): {shown[:_MAX_SOURCES_LENGTH]}"
 
 
 def _effect(settings: config.Settings, clusters: Collection[config.Settings], room: int) -> str:

@@ -68,6 +68,26 @@ def test_the_definition_says_what_is_served_of_secrets(rules: str, writes: str, 
     assert tokens.count(text) <= MOST + (60 if writes == "plan" else 0)
 
 
+SOURCES = {"prom": "prometheus", "am": "alertmanager", "logs": "loki", "traces": "tempo"}
+MORE_SOURCES = {f"prom-region-{n}": "prometheus" for n in range(9)}
+
+
+@pytest.mark.parametrize("given", [SOURCES, SOURCES | MORE_SOURCES, {"am": "alertmanager"}], ids=["all", "many", "one"])
+def test_sources_cost_at_most_ninety_tokens(given: dict[str, str], tmp_path: Path) -> None:
+    """The sentence names the globals of the configured kinds, and how further sources are reached; without a source
+    there is none."""
+    config = tmp_path / "kubescript.toml"
+    tables = [f'[sources.{name}]\nkind = "{kind}"\nurl = "http://127.0.0.1:1"\n' for name, kind in given.items()]
+    config.write_text("".join(tables))
+    flags = ["--snapshot", str(demo.SNAPSHOT)]
+    text, without = definition([*flags, "--config", str(config)]), definition(flags)
+    assert tokens.count(text) - tokens.count(without) <= 90
+    named = {"prometheus": "prom (", "alertmanager": "alertmanager (", "loki": "loki (", "tempo": "tempo ("}
+    for kind, word in named.items():
+        assert (word in text) == (kind in given.values()) and word not in without
+    assert ("k8s.source(name): prom-region-0, …" in text) == (given == SOURCES | MORE_SOURCES)
+
+
 USUAL = [f"{place}-{area}" for place in ("prod", "staging", "edge") for area in ("eu-west-1", "us-east-1", "ap", "lab")]
 CLOUDS = [f"gke_my-project-123_europe-west{number}_prod-cluster" for number in range(12)]
 ADMINS = [f"kubernetes-admin@cluster-{number}" for number in range(12)]

@@ -1,7 +1,7 @@
 """A real Loki, built once from the module beside this file, with the lines that a test gives it.
 
-It is 1.6.1: see go.mod. It has today's API for queries, labels and series, and LogQL without
-parsers such as `| json`; it has no `status/buildinfo`, and takes the lines of a stream in the order of their times.
+It is 2.2.1: see go.mod. It has today's API for queries, labels and series, and LogQL with `| json`,
+`| logfmt` and filters on what they find; it takes the lines of a stream in the order of their times.
 """
 
 from __future__ import annotations

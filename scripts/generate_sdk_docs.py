@@ -266,12 +266,12 @@ SOURCES = """
 
 Where the operator has configured sources, scripts have globals for them: `prom` (Prometheus, or what answers its API),
 `alertmanager`, `loki` and `tempo`, each the first one of its kind. `k8s.source("logs-eu")` is one by its name, and
-`k8s.context(name).source("logs-eu")` that of another cluster. Pods that used much memory, and what they may use:
+`k8s.context(name).source("logs-eu")` that of another cluster. The pods that used most memory, and where they run:
 
 ```python
 q = 'container_memory_working_set_bytes{namespace="shop", container!=""}'
 used = prom.query_range(f"sum by (namespace, pod) ({q})", start="-6h", step="5m")
-table([(s.pod().spec.containers[0].resources, s.min, s.max, s.last) for s in top(used, 5) if s.pod()])
+table([{"pod": s.labels["pod"], "node": s.pod() and s.pod().spec.node_name, "max": s.max} for s in top(used, 5)])
 ```
 
 - Methods have the names and parameters of the server's HTTP API. `prom`: `query(q, time)`, `query_range(q, start, end,

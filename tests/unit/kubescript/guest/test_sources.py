@@ -115,7 +115,7 @@ class World:
         ("prom.query('x')[0].value[0], prom.query('x')[0]['value'][1], round(prom.query('x')[0].value, 0)", [1790000000.5, 1.5, 2]),
         ("f\"{prom.query('x')[0].value:.2f}\", json.dumps(prom.query('x')[0].value), prom.query('x')[0].value * 2", ["1.50", "1.5", 3]),
         ("s = prom.query('x')[0]\ns.metric['pod'], s.labels.get('node'), s['metric']['pod'], s.pod().spec.node_name", ["web", None, "web", "n1"]),
-        ("[(s.pod() or s).namespace for s in prom.query('x')]", ["shop"] * 3),
+        ("[s.pod() and s.pod().spec.node_name for s in prom.query('x')]", ["n1", None, None]),
         # a range
         ("s = prom.query_range('x')[0]\n[[t, v] for t, v in s.values][:2], min(s.values), s.values[-1][1], s['values'][1][1]",
          [[[1790000000, 4], [1790000060, 1]], 1, 7, 1]),
@@ -128,7 +128,7 @@ class World:
         ("table(prom.query('x'))", "pod   value\nweb   1.5\ngone  3\nidle  nan"),
         ("table(prom.query('x'), ['pod', 'value'], header=False), table(prom.query_range('x')[0])", [
             "web   1.5\ngone  3\nidle  nan", "namespace  pod  min  max  avg  last\nshop       web  1    7    4    7"]),
-        ("[s.labels['pod'] for s in top(prom.query('x'), 2)], [s.pod for s in []], top(prom.query('x'), 'value', 1)[0].value", [["gone", "web"], [], 3]),
+        ("[s.labels['pod'] for s in top(prom.query('x'), 2)], top(prom.query('x'), 'value', 1)[0].value", [["gone", "web"], 3]),
         ("table(loki.query_range('{a=\"b\"}'))",
          "time                  pod  line\n2026-09-21T14:13:22Z  web  error: two\n2026-09-21T14:13:21Z  web  error: one\n2026-09-21T14:13:23Z  bad  error: three"),
         # other results
@@ -210,7 +210,9 @@ def _refusal(status: int, body: object) -> Exchange:
         ("prom.range_query('x')", "prom has no 'range_query'; it has alerts, label_values, labels, metadata, query, query_range, rules, series, targets"),
         ("k8s.source('promm')", "ValueError: there is no source 'promm'; did you mean 'prom'?"),
         ("prom.query('x')[0].labels['podd']", "KeyError: 'podd'"),
-        ("prom.query('x')[0].node", "this Series has no 'node'; its labels: there are: namespace, pod It has .labels"),
+        ("prom.query('x')[0].namespace", "this Series has no 'namespace'; write .labels['namespace']"),
+        ("prom.query('x')[0]['podd']", "this Series has no 'podd'; did you mean 'pod'?"),
+        ("prom.query('x')[0].node", "this Series has no 'node'; it has .avg, .delta, .first, .labels,"),
         ("k8s.source('histograms').query('x')[0].value", "this series is a native histogram, which has no single value: ask for histogram_quantile"),
     ],
 )  # fmt: skip

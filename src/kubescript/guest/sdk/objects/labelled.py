@@ -1,6 +1,6 @@
 """Provides `Labelled`, what series and streams of sources have in common: their labels, and the object these name.
 
-It is a mapping of what `table` and results show: each label, and then a few figures. Labels read as attributes too.
+It is a mapping of what `table` and results show: each label, and then a few figures.
 """
 
 from __future__ import annotations
@@ -80,17 +80,13 @@ class Labelled(Mapping[str, Any]):
             return getattr(self, key)
         if key in self.labels:
             return self.labels[key]
-        raise KeyError(self._lacks(key))
+        hint = names.suggestion(key, [*self.labels, *self._parts], _LISTED)
+        raise KeyError(f"this {type(self).__name__} has no {key!r}; {hint}")
 
     def __getattr__(self, name: str) -> Any:
-        if not name.startswith("_") and name in self.labels:
-            return self.labels[name]
-        raise AttributeError(self._lacks(name))
-
-    def _lacks(self, name: str) -> str:
-        parts = ", ".join(f".{each}" for each in self._parts)
-        kind = type(self).__name__
-        return f"this {kind} has no {name!r}; its labels: {names.suggestion(name, self.labels, _LISTED)} It has {parts}"
+        is_label = not name.startswith("_") and name in self.labels
+        hint = f"write .labels[{name!r}]" if is_label else f"it has .{', .'.join(dir(self))}"
+        raise AttributeError(f"this {type(self).__name__} has no {name!r}; {hint}")
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._row())

@@ -20,7 +20,7 @@ from typing import Any, Final
 
 import msgspec
 
-from kubescript.guest.sdk.objects import base_view, list_objects
+from kubescript.guest.sdk.objects import base_view, list_objects, series
 from kubescript.guest.sdk.values import context, lazy_json, quantity_number, timestamps
 from kubescript_sandbox.language import classes
 from kubescript_sandbox.library import data_classes
@@ -272,7 +272,9 @@ def _number(value: Any) -> Any:
         return value.plain()
     if isinstance(value, decimal.Decimal):
         return _decimal(value)
-    # The encoder does not know subclasses of int and float: those of a script, and the samples of a series.
+    if isinstance(value, series.Sample):
+        value = series.plain(value)
+    # The encoder does not know subclasses of int and float that a script may define.
     if isinstance(value, float):
         return _float(float(value))
     if type(value) not in (bool, int):

@@ -14,7 +14,7 @@ import msgspec
 
 from kubescript.guest.sdk.objects import labelled
 
-__all__ = ["NO_POINTS", "Sample", "Series"]
+__all__ = ["NO_POINTS", "Sample", "Series", "plain"]
 
 Point = tuple[float, float]
 """A time in seconds since the epoch, and the value."""
@@ -24,15 +24,22 @@ _decode_points: Final = msgspec.json.Decoder(list[Point], strict=False).decode
 _decode_texts: Final = msgspec.json.Decoder(list[tuple[float, str]]).decode
 
 NO_POINTS: Final = msgspec.Raw(b"null")
+_EXACT: Final = 2.0**53
+"""Whole numbers below this are the same as an int."""
 _HISTOGRAM: Final = (
     "this series is a native histogram, which has no single value: ask for histogram_quantile(0.99, ...), "
     "histogram_count(...), histogram_sum(...) or histogram_avg(...)"
 )
 
 
+def plain(value: float) -> float:
+    """Returns a number as an int if it is whole, else as a float."""
+    return int(value) if value.is_integer() and abs(value) < _EXACT else float(value)
+
+
 class Sample(float):
     """A number that knows its time, in seconds since the epoch: `sample.time`. It reads as the pair (time, value) too:
-    `t, v = sample`, `sample[1]`."""
+    `t, v = sample`, `sample[1]`. It prints and goes out as an int when it is whole."""
 
     __slots__ = ("time",)
 
@@ -47,16 +54,19 @@ class Sample(float):
     @property
     def value(self) -> float:
         """The number alone."""
-        return float(self)
+        return plain(self)
 
     def __iter__(self) -> Iterator[float]:
-        return iter((self.time, float(self)))
+        return iter((plain(self.time), plain(self)))
 
     def __getitem__(self, index: int | slice) -> Any:
-        return (self.time, float(self))[index]
+        return (plain(self.time), plain(self))[index]
 
     def __len__(self) -> int:
         return 2
+
+    def __repr__(self) -> str:
+        return repr(plain(self))
 
 
 class Series(labelled.Labelled):
@@ -98,7 +108,7 @@ class Series(labelled.Labelled):
     @property
     def times(self) -> list[float]:
         """The samples' times, in seconds since the epoch."""
-        return [time for time, _ in self._read()]
+        return [plain(time) for time, _ in self._read()]
 
     @property
     def value(self) -> Sample:
@@ -133,20 +143,20 @@ class Series(labelled.Labelled):
     def avg(self) -> float:
         """The mean of the samples without NaN."""
         numbers = self._numbers()
-        return sum(map(_value, numbers)) / len(numbers)
+        return plain(sum(map(_value, numbers)) / len(numbers))
 
     @property
     def delta(self) -> float:
         """How much the last sample is above the first one. A counter that was reset makes it too low: for counters
         write increase(...) in the query."""
-        return float(self.last) - float(self.first)
+        return plain(float(self.last) - float(self.first))
 
     @property
     def rate(self) -> float:
         """The change per second: `delta` over the time between the first and the last sample; 0 for a single one. For
         counters write rate(...) in the query."""
         seconds = self.last.time - self.first.time
-        return self.delta / seconds if seconds else 0.0
+        return plain(self.delta / seconds) if seconds else 0
 
     def _numbers(self) -> list[Point]:
         """Returns the points without NaN, or all of them if there are no others."""
@@ -155,14 +165,14 @@ class Series(labelled.Labelled):
 
     def _figures(self) -> dict[str, Any]:
         if not self.is_range:
-            return {"value": float(self.last)}
-        return {"min": float(self.min), "max": float(self.max), "avg": self.avg, "last": float(self.last)}
+            return {"value": self.last}
+        return {"min": self.min, "max": self.max, "avg": self.avg, "last": self.last}
 
     def __repr__(self) -> str:
         if self._raw == NO_POINTS:
             return f"{self._selector()} histogram"
         if not self.is_range:
-            return f"{self._selector()} {float(self.last)!r}"
+            return f"{self._selector()} {self.last!r}"
         figures = " ".join(f"{name}={value!r}" for name, value in self._figures().items())
         return f"{self._selector()} {len(self._read())} samples, {figures}"
 

@@ -176,6 +176,12 @@ BODIES: Final[dict[str, tuple[wire.Form, Callable[[int], bytes]]]] = {
         + b'{"metric":{}},' * (n // 14)
         + b'{"metric":{}}]}}',
     ),
+    "tiny streams": (
+        "streams",
+        lambda n: b'{"status":"success","data":{"resultType":"streams","result":['
+        + b'{"stream":{},"values":[["1","a"]]},' * (n // 35)
+        + b'{"stream":{},"values":[]}]}}',
+    ),
     "characters of many bytes": ("json", lambda n: b'"' + "\N{SNOWMAN}".encode() * (n // 3) + b'"'),
 }  # fmt: skip
 

@@ -38,6 +38,7 @@ FORMS = {
     "a key in a log of JSON": each('{"level":"info","msg":"', PEM, '","caller":"a.go:7"}'),
     "a key behind a service's name": each("web_1  | ", PEM),
     "a key with headers": each("", [BEGIN, "Proc-Type: 4,ENCRYPTED", "DEK-Info: AES-128-CBC,0A1B", "", *KEY, END]),
+    "a coloured key": each("\x1b[32m", PEM, "\x1b[0m"),
     "an indented key": each("    ", PEM),
     "a long key": each("", [BEGIN, *LONG_KEY, END]),
     "a folded value": f"spec:\n  password: >-\n    {WORD}\n  user: me\n",

@@ -1,29 +1,21 @@
-"""Answers of sources of metrics and logs, as a masker reads them: what their labels, samples and lines hide is masked."""
+"""Answers of sources of metrics, as a masker reads them: what their labels, samples and messages hide is masked."""
 
 from __future__ import annotations
 
-import gzip
-import json
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import replace
-from typing import Any, Final
+from typing import Final
 
 import pytest
 
 from kubescript import config, errors, redaction
-from kubescript.request import request
 from kubescript_masking.wire import masking as wire
-from tests.kit import cases, extent, reading
+from security_tests.redaction.sources import LABELS, NUMBERS, SECRET, Door, answer, series
+from tests.kit import cases, extent
 
 pytestmark = pytest.mark.repeatable
 
 Count = Callable[[int], None]
-
-SECRET: Final = "Tr0ub4dor-and-3"
-CALL: Final = request.Request("GET", "/", (), "get", False)
-NUMBERS: Final = '[[1732730000.123,"0.5"],[1732730060.123,"-1.5e+06"],[1732730120,"NaN"],[1732730180,"+Inf"]]'
-PLAIN: Final = '{"__name__":"up","pod":"web-7c5ddbdf54-x2x9k","image":"sha256:' + "3f" * 32 + '"}'
 
 
 @pytest.fixture(scope="module")
@@ -31,38 +23,6 @@ def masking() -> Iterator[redaction.Engine]:
     engine = redaction.Engine(config.Redaction(), b"a key")
     yield engine
     engine.close()
-
-
-class Door:
-    """What a masker makes of one answer."""
-
-    def __init__(self, masking: redaction.Engine, form: wire.Form, body: str | bytes, *, packed: bool = False) -> None:
-        self.found: Counter[str] = Counter()
-        self.trailer: wire.Trailer | None = None
-        self.text = b"".join(self._read(masking, form, body if isinstance(body, bytes) else body.encode(), packed))
-
-    @property
-    def json(self) -> Any:
-        """What a script reads."""
-        return json.loads(self.text)
-
-    def _read(self, masking: redaction.Engine, form: wire.Form, body: bytes, packed: bool) -> Iterator[bytes]:
-        content = gzip.compress(body, mtime=0) if packed else body
-        chunks = (content[at : at + 9_000] for at in range(0, len(content), 9_000))
-        call = replace(CALL, form=form, gzip=packed)
-        report = reading.Report(lambda kind: self.found.update((kind,)))
-        self.trailer = yield from masking.body(call, chunks, report)
-
-
-def answer(*results: str, kind: str = "matrix", more: str = "", beside: str = "") -> str:
-    """An answer in the shape of Prometheus's API, written as Go writes it."""
-    data = f'{{"resultType":"{kind}","result":[{",".join(results)}]{more}}}'
-    return f'{{"status":"success","data":{data}{beside}}}'
-
-
-def series(labels: str = PLAIN, samples: str = f'"values":{NUMBERS}') -> str:
-    """One series."""
-    return f'{{"metric":{labels},{samples}}}'
 
 
 @pytest.mark.promise("S-14", "S-04")
@@ -77,7 +37,6 @@ def test_ordinary_series_pass_byte_for_byte(packed: bool, masking: redaction.Eng
         assert (door.text.decode(), door.trailer, door.found) == (body, wire.Trailer(items=number), Counter())
 
 
-LABELS: Final = f'{{"__name__":"up","db_password":"{SECRET}"}}'
 HISTOGRAM: Final = (
     f'"histogram":[1732730000,{{"count":"2","sum":"3","password":"{SECRET}","buckets":[[0,"1","2","1"]]}}]'
 )

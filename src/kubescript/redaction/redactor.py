@@ -63,6 +63,7 @@ _BROKEN: Final[dict[str, tuple[str, str]]] = {
         "list by namespace, or read the other objects by name",
     ),
     "event": ("the watch has sent a line that is no event, or only the beginning of one", _NO_API_SERVER),
+    "streams": ("the answer has log lines that are none: each needs a time and a text", _NO_SOURCE),
     "count": ("the answer to the count of a query is no number", _NO_SOURCE),
 }
 """Faults of a body, and what to do about each."""

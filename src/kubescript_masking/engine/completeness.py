@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from kubescript_masking.engine import forms, results, series
+from kubescript_masking.engine import forms, results, series, streams
 from kubescript_masking.wire import lists, masking
 
 __all__ = ["OF_SOURCES", "Check"]
 
-OF_SOURCES: Final = frozenset({"count", "series"})
+OF_SOURCES: Final = frozenset({"count", "series", "streams"})
 """Forms of the answers of sources, which are held until they are whole."""
 _READERS: Final[dict[masking.Form, Callable[[], forms.Text]]] = {
     "text": forms.Text,
@@ -24,6 +24,7 @@ _READERS: Final[dict[masking.Form, Callable[[], forms.Text]]] = {
     "table": lambda: forms.List(forms.TABLE),
     "watch": forms.Events,
     "series": lambda: forms.Answer(series.read),
+    "streams": lambda: forms.Answer(streams.read),
     "count": forms.Count,
 }
 

@@ -43,8 +43,11 @@ _MAX_KEY_LINES: Final = 400
 class LogText:
     """One log while it is masked."""
 
-    def __init__(self, rules: masker.Masker) -> None:
+    def __init__(self, rules: masker.Masker, *, filtered: bool = False) -> None:
+        """`filtered` says that lines may be missing, among them the first of a key. Each line then keeps its place; a
+        removed one becomes an empty line."""
         self._rules = rules
+        self._is_filtered = filtered
         ids = enumerate(rules.scanner.ids)
         self._openers = {number for number, name in ids if name in _OPENERS}
         """The openers' numbers among the scanner's probes."""
@@ -92,13 +95,16 @@ class LogText:
 
     def _lines(self, block: bytes, scanned: bytes, hits: list[scanner.Hit]) -> bytes:
         """Returns the masked lines; `hits` are the scanner's, in the lines' view without colours."""
-        if not hits and not self._below:
+        if not hits and not self._below and not self._is_filtered:
             return block
         lines = block.split(b"\n")
-        touched = _by_line(scanned.split(b"\n"), hits)
+        seen = scanned.split(b"\n")
+        touched = _by_line(seen, hits)
         count = len(lines) - (not lines[-1])  # nothing follows the last line's end
         masked = []
         for at, line in enumerate(lines):
+            if self._is_filtered and "key" not in self._below:
+                self._begin("key", _within_key(seen[at]))
             is_read = at in touched or (self._below and at < count)
             new = self._line(line, touched.get(at, [])) if is_read else line
             if new is not None:
@@ -114,7 +120,7 @@ class LogText:
         is_key_line = any(not cell.kind for cell in cells)
         if is_key_line:
             self._rules.found("private-key-line")
-            return b"" if start else None  # see loglines.REMOVED
+            return b"" if start or self._is_filtered else None  # see loglines.REMOVED
         masked = spans.apply(bare, cells, self._rules.replace_value) if cells else bare
         if hits:  # the line may also contain secrets of its own
             inside = [(probe, place - start) for probe, place in hits if place > start]
@@ -189,7 +195,7 @@ def _key(line: bytes) -> Reader:
 
 
 def _within_key(line: bytes) -> Reader:
-    """Reads a key that began before the log, as in logs that were rotated while a key was written."""
+    """Reads a key of which the first lines are missing, as in logs that were rotated while a key was written."""
     bare = line[loglines.stamp(line) :]
     if len(bare) > _KEY_LINE_BYTES or _WITHIN_KEY.search(bare) is None:
         return
@@ -217,6 +223,7 @@ def _key_lines(above: bytes, line: bytes) -> Reader:
 
 def _is_key_line(line: bytes, above: bytes) -> bool:
     """Says whether a line, after the prefix that it shares with the line above, may belong to a key."""
+    line = unseen.view(line)
     content = line[answers.find_content(line, above) :]
     return _KEY_LINE.search(content) is not None or _CARRIED.search(line) is not None
 

@@ -71,7 +71,9 @@ _WHY: Final = {
     "memory": "masking the text needs more memory than a masker may use; ask for less text",
 }
 """Why a masker gave up."""
-_BROKEN: Final = frozenset({"gzip-bad", "gzip-cut", "gzip-more", "json", "list", "kind", "depth", "event", "count"})
+_BROKEN: Final = frozenset(
+    {"gzip-bad", "gzip-cut", "gzip-more", "json", "list", "kind", "depth", "event", "count", "streams"}
+)
 """Possible flaws of a body."""
 
 

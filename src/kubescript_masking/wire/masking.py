@@ -66,10 +66,10 @@ _Count = Annotated[int, msgspec.Meta(ge=0, le=1 << 40)]
 OPENING: Final = "«redacted:".encode()
 """How every placeholder begins."""
 
-Form = Literal["text", "log", "json", "object", "list", "table", "watch", "series", "count"]
+Form = Literal["text", "log", "json", "object", "list", "table", "watch", "series", "streams", "count"]
 """Forms of a body: any text, the lines of a log, one JSON document, one JSON object, a list of objects, a Table or such
-a list, events, one per line; series of a source (or JSON of another shape); the answer of a source to `count(…)`, of
-which only the trailer passes."""
+a list, events, one per line; series of a source, or JSON of another shape; log lines of a source, or such series;
+the answer of a source to `count(…)`, of which only the trailer passes."""
 
 
 class Trailer(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
@@ -77,8 +77,8 @@ class Trailer(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fi
     alone; a body that is not what it must be has no trailer."""
 
     items: _Count = 0
-    """The number of a list's items, of a Table's rows, of a watch's events about objects, or of an answer's series; or
-    the value of a count."""
+    """The number of a list's items, of a Table's rows, of a watch's events about objects, of an answer's series
+    or log lines; or the value of a count."""
     next: Annotated[str, msgspec.Meta(pattern=r"^([0-9a-f]{64})?\Z")] = ""
     """SHA-256 of the token that requests the next page; empty on the last page."""
     remaining: _Count = 0

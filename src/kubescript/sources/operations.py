@@ -67,11 +67,11 @@ def _nanoseconds(moment: float) -> str:
 _RANGE: Final = ("start", "end")
 _PROMETHEUS: Final = Kind(
     {
-        "query": Operation("/api/v1/query", ("query",), ("time", "limit"), "json"),
+        "query": Operation("/api/v1/query", ("query",), ("time", "limit"), "series"),
         "query_range": Operation(
-            "/api/v1/query_range", ("query",), (*_RANGE, "step", "limit"), "json", has_steps=True, has_range=True
+            "/api/v1/query_range", ("query",), (*_RANGE, "step", "limit"), "series", has_steps=True, has_range=True
         ),
-        COUNT: Operation("/api/v1/query", ("query",), ("time",), "json"),
+        COUNT: Operation("/api/v1/query", ("query",), ("time",), "count"),
         "series": Operation("/api/v1/series", ("match",), (*_RANGE, "limit")),
         "labels": Operation("/api/v1/labels", (), ("match", *_RANGE, "limit")),
         "label_values": Operation("/api/v1/label/{label}/values", ("label",), ("match", *_RANGE, "limit")),

@@ -6,10 +6,11 @@ sends only the requests of `operations`.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Final
 
-from kubescript import config, errors
+from kubescript import config, errors, redaction
 from kubescript.broker import answer, broker, call
 from kubescript.cluster import base
 from kubescript.kube import namespace_patterns, wildcards
@@ -22,8 +23,6 @@ __all__ = ["Hooks", "Source", "SourceCall"]
 
 _SHARE: Final = 0.5
 """The largest part of a call's time that counting its series may take."""
-_MAX_COUNT: Final = 20
-"""How many digits a number of series may have."""
 _UNCOUNTABLE: Final = 400
 """The status of a query that is wrong, or that gives no series: it is then sent as it is."""
 
@@ -64,7 +63,7 @@ class SourceCall(broker.Broker):
         super().__init__(
             source.server,
             policy.Policy(),
-            redact=hooks.redact,
+            redact=_pass_count(hooks.redact) if is_ours else hooks.redact,
             redact_echo=hooks.redact_echo,
             mask=hooks.mask,
             gzip=hooks.gzip,
@@ -149,11 +148,23 @@ class SourceCall(broker.Broker):
         body = b"".join(response.chunks)
         if reply.status == _UNCOUNTABLE:
             return 1
-        if reply.status != 200 or not body.isdigit() or len(body) > _MAX_COUNT:
+        if reply.status != 200 or not body.isdigit():
             raise errors.ClusterError(
                 f"the source could not count the query's series ({reply.status}); narrow it", code="cluster.broken"
             )
         return int(body)
+
+
+def _pass_count(redact: answer.Redactor) -> answer.Redactor:
+    """Returns what gives the number that the masking process has read as the whole body."""
+
+    def pass_count(about: request.Request, chunks: Iterator[bytes], report: redaction.Report) -> answer.Masked:
+        trailer = yield from redact(about, chunks, report)
+        if trailer is not None and about.form == "count":
+            yield str(trailer.items).encode()
+        return trailer
+
+    return pass_count
 
 
 def _deny(rule: str, reason: str, instead: str) -> policy.Decision:

@@ -188,6 +188,19 @@ k8s.get("/apis/external.metrics.k8s.io/v1beta1/namespaces/shop/queue_length")
 
 Each item has `describedObject`, `metric` and `timestamp` (an external one `metricName`, `metricLabels`), and `value`, a
 quantity. `k8s.get("/apis/custom.metrics.k8s.io/v1beta2").resources` lists the metrics' names if the adapter does.
+
+# Nodes
+
+Where the operator permits it:
+
+```python
+k8s.node_logs("node-0", tail=50)                                       # the kubelet's log, as text
+k8s.node_logs("node-0", "containerd", since="1h", pattern="(?i)error")
+k8s.node_summary("node-0").node.fs.availableBytes                      # also .memory, .cpu, .pods, as kubelets say it
+```
+
+The second argument is the name of a service; files cannot be read. `since` (a datetime, ISO text, `"1h"` or seconds)
+and `pattern` choose among the log's last 10,000 lines, and the last `tail` of these are returned.
 """
 
 WRITES = """

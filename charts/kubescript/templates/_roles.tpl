@@ -14,6 +14,9 @@
 {{- if $changes }}{{ $.Files.Get (printf "files/roles/%s-%s.yaml" . (include "kubescript.mode" $)) }}{{ end }}
 {{- if $.Values.rbac.secrets }}{{ $.Files.Get (printf "files/roles/%s-secrets.yaml" .) }}{{ end }}
 {{- end }}
+{{- if or (dig "nodes" "logs" false .Values.config) (dig "nodes" "summary" false .Values.config) }}
+{{ .Files.Get "files/roles/nodes-read.yaml" }}
+{{- end }}
 {{- if .Values.rbac.customGroups }}
 {{ tpl (.Files.Get "files/roles/custom-read.yaml") . }}
 {{- if $changes }}{{ tpl (.Files.Get "files/roles/custom-write.yaml") . }}{{ end }}

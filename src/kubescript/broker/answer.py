@@ -38,6 +38,8 @@ _SHARE: Final = 4
 _HEALTH: Final = ("/healthz", "/livez", "/readyz")
 """Path prefixes of the only documents that are not JSON."""
 _DONE: Final = frozenset({200, 201, 202})
+_NO_LOG_QUERY: Final = "this node's kubelet answers no queries of logs (enableSystemLogQuery)"
+_SET_LOG_QUERY: Final = "set enableSystemLogQuery in the kubelet's configuration (Kubernetes 1.30 or later)"
 _ENCODINGS: Final = ("yaml", "protobuf", "cbor")
 """Formats that API servers support and none of our requests accepts."""
 NO_API_SERVER: Final = "check that `server` in the kubeconfig is an API server, not a login page or a proxy"
@@ -178,6 +180,8 @@ def find_fault(asked: request.Request, response: types.Response) -> errors.Clust
     is_promised_type = response.content_type.startswith(_types(asked))
     if (has_content and not is_promised_type) or _is_encoded(response):
         media_type = response.content_type.partition(";")[0][:50] or "nothing"
+        if asked.kubelet == "logs":
+            return errors.ClusterError(_NO_LOG_QUERY, code="cluster.broken", remedy=_SET_LOG_QUERY)
         expected = "text" if is_log(asked) else "JSON"
         text = f"the API server answered with {media_type} instead of {expected}"
         return errors.ClusterError(text, code="cluster.broken", remedy=NO_API_SERVER)
@@ -191,7 +195,7 @@ def find_form(asked: request.Request, response: types.Response) -> masking.Form:
         return "text"
     if is_log(asked):
         return "log"
-    if not asked.is_resource:
+    if asked.kubelet or not asked.is_resource:
         # A source's operation has said which.
         own = asked.form if asked.form != "text" else "json"
         return "text" if asked.path.startswith(_HEALTH) else own
@@ -203,8 +207,8 @@ def find_form(asked: request.Request, response: types.Response) -> masking.Form:
 
 
 def is_log(asked: request.Request) -> bool:
-    """Says whether the request is for a container's log."""
-    return asked.is_resource and asked.verb == "get" and asked.subresource == "log"
+    """Says whether the request is for a log, of a container or of a node's service."""
+    return asked.kubelet == "logs" or (asked.is_resource and asked.verb == "get" and asked.subresource == "log")
 
 
 def _types(asked: request.Request) -> tuple[str, ...]:

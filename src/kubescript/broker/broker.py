@@ -19,7 +19,7 @@ from kubescript import errors, redaction, types
 from kubescript.broker import answer, call, logview, operation, records
 from kubescript.cluster import base
 from kubescript.policy import denied_resources, kind_resolver, policy
-from kubescript.request import metadata, releases, request
+from kubescript.request import metadata, nodes, releases, request
 from kubescript.wire import exchanges
 from kubescript_sandbox.wire import protocol
 
@@ -189,7 +189,7 @@ class Broker:
     # Overridden for the sources, whose calls have a form of their own.
     def _read(self, asked: exchanges.Call) -> request.Request:
         """Returns the request that a call asks for. Raises RequestError."""
-        return request.parse(asked)
+        return nodes.parse(asked) if nodes.is_for_node(asked) else request.parse(asked)
 
     def _send_as(self, parsed: request.Request) -> request.Request:
         """Returns the request that is sent for this one. Raises RequestError."""

@@ -38,7 +38,7 @@ _CONTINUES: Final = range(0x80, 0xC0)
 def canonical(call: request.Request) -> request.Request:
     """Returns the request for a log in the form that is sent. Raises RequestError."""
     # The form does not depend on the script: no choice of its own hides a secret that masking finds in the whole log.
-    query = [("timestamps", "true")]
+    query = [] if call.kubelet else [("timestamps", "true")]
     for name, value in call.query:
         sent = _translate(name, value)
         if sent is not None:
@@ -68,7 +68,8 @@ def shape(call: request.Request, chunks: Iterator[bytes], date: str) -> Iterator
     `date` is the cluster's clock at its answer, so that a host with a wrong clock does not lose lines.
     """
     options = dict(call.query)
-    wants_stamps = options.get("timestamps") in _TRUE
+    # The times in a node's log are the service's own text.
+    wants_stamps = bool(call.kubelet) or options.get("timestamps") in _TRUE
     view = _View(_since(options, date), stamps=wants_stamps)
     whole = loglines.whole(chunks, _HELD, lambda: _too_long("the log has a line"))
     blocks = view.noticing(whole)

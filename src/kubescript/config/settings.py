@@ -18,6 +18,7 @@ from kubescript import errors
 from kubescript.config import callers, commands, execution, http_transport, observability
 from kubescript.config.context_table import ClusterPolicy, Context, DeniedResource
 from kubescript.config.fleet import Fleet, FleetSettings
+from kubescript.config.nodes import Nodes
 from kubescript.config.replicas import Replicas
 from kubescript.config.runbooks import Runbooks
 from kubescript.config.section import UserPath
@@ -99,6 +100,8 @@ class Settings(pydantic_settings.BaseSettings):
     serviceaccounts/token: denied)."""
     deny_defaults: bool = True
     """Whether to keep the default denials."""
+    nodes: Nodes = Nodes()
+    """What scripts may read from kubelets."""
     openstack: commands.OpenStack = commands.OpenStack()
     """The toolset `openstack`."""
     openshift: commands.OpenShift = commands.OpenShift()

@@ -20,7 +20,14 @@ def read(settings: config.Settings) -> policy.Policy:
     rules = tuple(map(rule_checks.read, settings.denied_resources))
     defaults = denied_resources.list_defaults(rules) if settings.deny_defaults else ()
     serves_releases = "helm" in settings.toolsets
-    return policy.Policy(settings.mode, rules, defaults, releases=serves_releases, namespaces=settings.namespaces)
+    return policy.Policy(
+        settings.mode,
+        rules,
+        defaults,
+        releases=serves_releases,
+        nodes=settings.nodes.reads,
+        namespaces=settings.namespaces,
+    )
 
 
 def serves_keys(settings: config.Settings) -> bool:

@@ -47,8 +47,8 @@ class Decision:
     verdict: Verdict
     rule: str = ""
     """Stable id: policy.read_only, policy.tunnel, policy.subresource, policy.denied_resource, policy.unresolved_kind,
-    policy.mistaken_rule, policy.releases, policy.namespace, policy.metrics. When only a part is served: the operator's
-    rule, `core/Secret`."""
+    policy.mistaken_rule, policy.releases, policy.namespace, policy.metrics, policy.nodes. When only a part is served:
+    the operator's rule, `core/Secret`."""
     reason: str = ""
     instead: str = ""
     serve: Literal["whole"] | denied_resources.Serve = "whole"
@@ -96,6 +96,8 @@ class Policy:
     defaults: tuple[denied_resources.DeniedResource, ...] = denied_resources.DEFAULT_RULES
     releases: bool = False
     """Whether Helm releases may be read: the toolset `helm` is enabled."""
+    nodes: frozenset[str] = frozenset()
+    """What may be read from kubelets: `logs`, `summary`."""
     namespaces: tuple[str, ...] | None = None
     """The patterns of the only namespaces that may be seen and changed; None: there is no limit."""
     resolve: Resolver = lambda _group, _version, _resource: None
@@ -119,11 +121,20 @@ class Policy:
         """Returns the verdict on one request for a resource, whatever its namespace."""
         if call.group in metrics_apis.GROUPS:
             return self._decide_on_metric(call)
+        if call.kubelet:
+            return self._apply_rules(call) or self._decide_on_node(call)
         ruled = self._judge_release(call) or self._apply_rules(call)
         if ruled is not None and ruled.verdict != "allow":
             return ruled
         # A rule that still serves a part opens neither a tunnel nor an unknown subresource.
         return _deny_tunnel(call) or _deny_subresource(call) or ruled or self._decide_by_verb(call)
+
+    def _decide_on_node(self, call: request.Request) -> Decision:
+        """Returns the verdict on a read of a node's kubelet."""
+        if call.kubelet in self.nodes:
+            return ALLOW
+        reason = f"scripts do not read the {call.kubelet} of nodes here"
+        return Decision("deny", "policy.nodes", reason, f"the operator can set {call.kubelet} = true in [nodes]")
 
     def _decide_on_metric(self, call: request.Request) -> Decision:
         """Returns the verdict on a request to the APIs for custom and external metrics."""

@@ -21,7 +21,10 @@ from kubescript.request import json_body as request_body
 from kubescript.wire import exchanges, inspection
 from kubescript_masking.wire import masking
 
-__all__ = ["CONNECT", "Request", "describe", "parse"]
+__all__ = ["CONNECT", "Kubelet", "Request", "describe", "parse"]
+
+Kubelet = Literal["", "logs", "summary"]
+"""What is read from a node's kubelet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +76,8 @@ class Request:
     """Set when only some of the Namespaces in the answer may pass."""
     release: Literal["", "brief", "whole"] = ""
     """Set when the object holds a revision of a Helm release: how much of it `inspection.release_contents` writes."""
+    kubelet: Kubelet = ""
+    """Set when a kubelet is read by a path of the host's own (see `nodes`): `parse` never sets it."""
     dry_run: bool = False
     """Whether the API server is asked for a dry run."""
     plan: str = ""

@@ -12,7 +12,8 @@ import msgspec
 from kubescript_sandbox.wire import protocol
 
 __all__ = [
-    "BATCH", "CONTEXTS", "MORE", "NO_BODY", "RUNBOOKS", "SOURCES", "Accept", "Call", "Parameters", "Reply", "Report",
+    "BATCH", "CONTEXTS", "MORE", "NODES", "NO_BODY", "RUNBOOKS", "SOURCES", "Accept", "Call", "Parameters", "Reply",
+    "Report",
 ]  # fmt: skip
 
 Accept = Literal["json", "table", "metadata", "names", "text", "discovery"]
@@ -29,6 +30,9 @@ CONTEXTS: Final = ("kubescript", "contexts")
 SOURCES: Final = ("kubescript", "sources")
 """The path of the sources of metrics, alerts, logs and traces, which is none of an API server. GET to a source's name
 and an operation's below it asks that source; the query has the operation's arguments."""
+NODES: Final = ("kubescript", "nodes")
+"""The path of the kubelets, which is none of an API server. GET to a node's name and `logs` or `summary` below it reads
+that; the query of logs has `query`, a service's name, and `tail`, a number of lines."""
 MORE: Final = "*"
 """The last of the clusters' names where the host must be asked for further ones."""
 

@@ -1,9 +1,10 @@
-"""Answers the only requests that kube-apiserver sends to kubelets for scripts: those for a container's log.
+"""Answers the only requests that kube-apiserver sends to kubelets for scripts: for a container's log, and for the log
+of a service and the statistics of a node.
 
 A real kubelet needs a container runtime, which these machines lack. So this module replaces every node's kubelet, with
 the path, parameters and errors of the real one (pkg/kubelet/server, pkg/kubelet/kubelet_pods.go); everything in front
 of it is real. The API server connects as through a konnectivity proxy, with CONNECT to the node's name. So nodes need
-no real address, and one that is not ready cannot be reached.
+no real address, and one that is not ready cannot be reached. (The proxy to a node needs an address, but any will do.)
 """
 
 from __future__ import annotations
@@ -31,6 +32,9 @@ Object = dict[str, Any]
 
 ANNOTATION = "safety.kubescript/log"
 """A pod annotation with its containers' output."""
+
+NODE_LOG, NODE_SUMMARY = "safety.kubescript/node-log", "safety.kubescript/node-summary"
+"""Node annotations with the journal of its services, and with its statistics as JSON."""
 
 FOLLOW_SECONDS = 0.2
 """The interval between two lines of a followed log."""
@@ -105,15 +109,18 @@ class _Server(socketserver.ThreadingUnixStreamServer):
         load(str(kubeconfig), client_configuration=settings)
         self._api = client.CoreV1Api(client.ApiClient(settings))
 
-    def reachable(self, name: str) -> bool:
-        """Says whether the node exists and is ready."""
+    def find_node(self, host: str) -> Object | None:
+        """Returns the node of a name or address; None if there is none, or if it is not ready."""
+        found: Object | None
         try:
-            node = self._read(self._api.read_node, name)
-        # There is no such node.
+            found = self._read(self._api.read_node, host)
+        # There is no node of this name.
         except client.ApiException:
-            return False
-        conditions = node["status"]["conditions"]
-        return any(one["type"] == "Ready" and one["status"] == "True" for one in conditions)
+            nodes = self._read(self._api.list_node)["items"]
+            found = next((node for node in nodes if host in _addresses(node)), None)
+        conditions = found["status"].get("conditions", ()) if found is not None else ()
+        is_ready = any(one["type"] == "Ready" and one["status"] == "True" for one in conditions)
+        return found if is_ready else None
 
     def log(self, namespace: str, name: str, container: str, options: dict[str, str]) -> list[bytes]:
         """Returns the requested lines. Raises LookupError with the kubelet's message."""
@@ -147,14 +154,15 @@ class _Tunnel(socketserver.BaseRequestHandler):
                 return
             head += piece
         # `CONNECT node-0:10250 HTTP/1.1`.
-        node = head.split(b" ")[1].decode().partition(":")[0]
+        host = head.split(b" ")[1].decode().partition(":")[0]
+        node = self.server.find_node(host)
         # On a node that is not ready, no kubelet answers, so its logs cannot be read.
-        if not self.server.reachable(node):
+        if node is None:
             self.request.sendall(b"HTTP/1.1 503 Service Unavailable\r\n\r\n")
             return
         self.request.sendall(b"HTTP/1.1 200 OK\r\n\r\n")
         with contextlib.suppress(OSError), self.server.tls.wrap_socket(self.request, server_side=True) as stream:
-            _Kubelet(stream, ("", 0), self.server)
+            _Kubelet(stream, self.server, node)
 
 
 class _Kubelet(BaseHTTPRequestHandler):
@@ -163,13 +171,21 @@ class _Kubelet(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     server: _Server
 
+    def __init__(self, stream: socket.socket, server: _Server, node: Object) -> None:
+        self._notes = node["metadata"].get("annotations", {})
+        super().__init__(stream, ("", 0), server)
+
     def do_GET(self) -> None:
         """Sends the log, or the reason why there is none."""
         url = urllib.parse.urlsplit(self.path)
+        options = dict(urllib.parse.parse_qsl(url.query))
+        if url.path == "/logs/":
+            return self._send_node_log(options)
+        if url.path == "/stats/summary" and NODE_SUMMARY in self._notes:
+            return self._answer(200, self._notes[NODE_SUMMARY].encode(), "application/json")
         found = _PATH.fullmatch(url.path)
         if not found:
             return self._answer(404, b"404 page not found")
-        options = dict(urllib.parse.parse_qsl(url.query))
         namespace, name, container = found.groups()
         try:
             lines = self.server.log(namespace, name, container, options)
@@ -185,10 +201,23 @@ class _Kubelet(BaseHTTPRequestHandler):
     def log_message(self, *_: object) -> None:
         """Logs nothing: the API server logs what matters."""
 
-    def _answer(self, status: int, body: bytes) -> None:
+    def _send_node_log(self, options: dict[str, str]) -> None:
+        """Sends the journal of a service, as the kubelet with enableSystemLogQuery does (kubelet_server_journal.go)."""
+        # Without the setting, a kubelet lists the files below /var/log.
+        if NODE_LOG not in self._notes:
+            return self._answer(200, b'<!doctype html>\n<pre>\n<a href="pods/">pods/</a>\n</pre>\n', "text/html")
+        if not options.get("query", "").strip():
+            return self._answer(400, b'query: Invalid value: "": may not be empty')
+        # An entry of several lines goes on with blanks.
+        entries = re.split(r"(?<=\n)(?! )", self._notes[NODE_LOG])
+        wanted = [entry for entry in entries if f" {options['query']}[" in entry]
+        tail = int(options.get("tailLines", len(wanted)))
+        return self._answer(200, "".join(wanted[-tail:]).encode(), "text/plain;charset=UTF-8")
+
+    def _answer(self, status: int, body: bytes, content_type: str = "text/plain") -> None:
         """Sends a whole answer."""
         self.send_response(status)
-        self.send_header("Content-Type", "text/plain")
+        self.send_header("Content-Type", content_type)
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
         self.wfile.write(body)
@@ -203,6 +232,10 @@ class _Kubelet(BaseHTTPRequestHandler):
         for line in _endless(lines):
             size = f"{len(line):x}".encode()
             self.wfile.write(size + b"\r\n" + line + b"\r\n")
+
+
+def _addresses(node: Object) -> list[str]:
+    return [one["address"] for one in node["status"].get("addresses", ())]
 
 
 def _endless(lines: list[bytes]) -> Iterator[bytes]:

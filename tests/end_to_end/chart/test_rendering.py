@@ -139,6 +139,9 @@ def test_the_role_is_that_of_the_toolsets_and_the_mode(tmp_path: Path) -> None:
     assert grants(chart.render(tmp_path, "--set", "config.read_only=false")) < planning
     assert grants(chart.render(tmp_path, "--set", "config.read_only=true,config.writes=plan")) == reading
     assert grants(chart.render(tmp_path, "--set", "config.toolsets={cluster}")) == {("list", "nodes"), ("list", "pods")}
+    for setting in ("logs", "summary"):
+        nodes = grants(chart.render(tmp_path, "--set", f"config.nodes.{setting}=true"))
+        assert nodes - reading == {("get", "nodes/proxy")}
     custom = chart.by_kind(chart.render(tmp_path, "--set", "config.writes=direct,rbac.customGroups={argoproj.io}"))
     found = [rule["verbs"] for rule in custom["ClusterRole"]["rules"] if rule["apiGroups"] == ["argoproj.io"]]
     assert found == [["get", "list", "watch"], ["create", "delete", "patch", "update"]]

@@ -15,7 +15,7 @@ from typing import Any, Final, Generic, TypeVar
 
 import msgspec
 
-from kubescript.guest.sdk import intents, runbooks
+from kubescript.guest.sdk import intents, nodes, runbooks
 from kubescript.guest.sdk.calls import method_hints, methods, parallel, session
 from kubescript.guest.sdk.discovery import discovery, dynamic, explain, openapi, search
 from kubescript.guest.sdk.objects import helpers, helptext, schemas
@@ -199,6 +199,18 @@ class K8s:
         of each kind is the global prom, alertmanager, loki or tempo."""
         return kinds.open_source(self._session.sources, name, self._session, self._named)
 
+    def node_logs(
+        self, node: Any, query: str = "kubelet", tail: int = 200, since: Any = None, pattern: str | None = None
+    ) -> str:
+        """The last lines of a service's log on a node, where the operator permits it: k8s.node_logs("node-0",
+        "containerd", since="1h", pattern="(?i)error"). `since` and `pattern` choose among its last 10,000 lines."""
+        return nodes.read_logs(self._session, node, query, tail, since, pattern)
+
+    def node_summary(self, node: Any) -> Any:
+        """What a node and its pods use, as its kubelet measures it, where the operator permits it:
+        k8s.node_summary("node-0").node.fs.availableBytes."""
+        return nodes.read_summary(self._session, node)
+
     def _announce(self, known: tuple[str, ...]) -> None:
         """Takes the context names that the host sends before the script begins."""
         self._contexts.announce(known)
@@ -295,7 +307,7 @@ class K8s:
 
     def __dir__(self) -> builtins.list[str]:
         listed = ["context", "contexts", "discovery", "dynamic", "explain", "get", "list", "parallel", "search"]
-        listed += ["runbook", "runbooks", "source"]
+        listed += ["node_logs", "node_summary", "runbook", "runbooks", "source"]
         listed.extend(helptext.accessor(api) for api in operations.apis() if helptext.has_objects(api))
         listed.extend(self._extensions)
         listed.extend(helpers.GLOBALS)

@@ -14,9 +14,10 @@ import pytest
 
 from kubescript_safety.controlplane import pki
 from tests.kit import patience
-from tests.kit.engines import prometheus
+from tests.kit.engines import prometheus, tempo
 from tests.kit.engines.alertmanager import Alertmanager
 from tests.kit.engines.loki import Loki
+from tests.kit.engines.observed import ERRORS_MIN, Observed
 
 Start = Callable[..., prometheus.Prometheus]
 NOW: Final = int(time.time())
@@ -100,3 +101,42 @@ def test_loki_shows_a_tenant_its_own_lines(tmp_path: Path) -> None:
         seen = server.get("query_range", "red", **query)["result"]
         assert [line for each in seen for _, line in each["values"]] == ["red"]
         assert httpx2.get(f"{server.url}/loki/api/v1/query_range", params=query).status_code == 401
+
+
+def test_tempo_is_answered_from_recordings() -> None:
+    """A search gives the traces of its time range, and an id its spans."""
+    root = tempo.Span("0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331", "GET /", "web", NOW - 60, 1.5)
+    with tempo.Recorded([root]) as server:
+        found = httpx2.get(f"{server.url}/api/search", params={"q": "{}", "start": NOW - 120, "end": NOW}).json()
+        assert [(each["traceID"], each["durationMs"]) for each in found["traces"]] == [(root.trace, 1500)]
+        assert httpx2.get(f"{server.url}/api/search", params={"q": "{}", "start": NOW - 30}).json()["traces"] == []
+        (batch,) = httpx2.get(f"{server.url}/api/traces/{root.trace}").json()["batches"]
+        assert batch["scopeSpans"][0]["spans"][0]["startTimeUnixNano"] == f"{NOW - 60}000000000"
+        assert httpx2.get(f"{server.url}/api/traces/{root.id}").status_code == 404
+
+
+def test_the_observed_incident_is_the_same_in_all_engines(observed: Observed) -> None:
+    """The leak, the failing requests, the errors in the log and the alerts are about the same pods."""
+    now = str(observed.now)
+    near = observed.prometheus.get(
+        "query", time=now, query="topk(3, container_memory_working_set_bytes / 2 ^ 20 > 400)"
+    )
+    leaking = {each["metric"]["pod"] for each in near["result"]}
+    assert {each.labels["pod"] for each in observed.series if each.labels.get("service") == "checkout"} == leaking
+    loaded = {tuple(sorted(each.labels.items())): each.points[-1] for each in observed.series if each.name == "up"}
+    answered = observed.prometheus.get("query", time=now, query='up{job!="targets"}')["result"]
+    for each in answered:
+        del each["metric"]["__name__"]
+    assert {tuple(sorted(each["metric"].items())): int(each["value"][1]) for each in answered} == {
+        labels: value for labels, (_, value) in loaded.items()
+    }
+    errors = observed.loki.get("query", time=now, query='sum by (app) (count_over_time({app=~".+"} |= "error" [6h]))')
+    counted = {each["metric"]["app"]: int(each["value"][1]) for each in errors["result"]}
+    assert counted == {app: len(minutes) for app, minutes in ERRORS_MIN.items()}
+    alerts = observed.alertmanager.get("alerts")
+    about = {each["labels"]["pod"] for each in alerts if each["labels"]["alertname"] == "MemoryNearLimit"}
+    assert about == leaking
+    silenced = [each["labels"]["alertname"] for each in alerts if each["status"]["state"] == "suppressed"]
+    assert silenced == ["TargetDown"]
+    (failed,) = httpx2.get(f"{observed.tempo.url}/api/search").json()["traces"]
+    assert any(failed["traceID"] in each.text and each.labels["pod"] in leaking for each in observed.lines)

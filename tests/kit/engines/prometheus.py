@@ -55,8 +55,9 @@ class Prometheus(startable.Startable):
         every: str = "1s",
         old: bool = False,
     ) -> None:
-        """`openmetrics` is a text with times, and without its last line; `rules` are groups of rules; `targets` and
-        `alertmanager` are HOST:PORT; it scrapes and judges `every` so often; `old` is version 2.42.
+        """`openmetrics` is a text with times, none of which is to come, and without its last line; `rules` are groups of
+        rules; `targets` and `alertmanager` are HOST:PORT; it scrapes and judges `every` so often; a target's own labels
+        `job` and `instance` are kept; `old` is version 2.42.
         """
         port = clients.free_port()
         self.address = f"127.0.0.1:{port}"
@@ -95,9 +96,10 @@ class Prometheus(startable.Startable):
         return answer["data"]
 
     def wait_for_alerts(self, *names: str) -> None:
-        """Returns when alerts of these names fire."""
+        """Returns when alerts of these names fire and the series ALERTS says so, which is from the third judgement on."""
+        firing = 'ALERTS{alertstate="firing"}'
         patience.until(lambda: set(names) <= {
-            each["labels"]["alertname"] for each in self.get("alerts")["alerts"] if each["state"] == "firing"
+            each["metric"]["alertname"] for each in self.get("query", query=firing)["result"]
         })  # fmt: skip
 
     def _is_ready(self) -> bool:
@@ -107,12 +109,11 @@ class Prometheus(startable.Startable):
 
 def _settings(folder: Path, targets: Sequence[str], alertmanager: str, every: str) -> dict[str, Any]:
     managers = [{"static_configs": [{"targets": [alertmanager]}]}] if alertmanager else []
+    scraped = {"job_name": "targets", "honor_labels": True, "static_configs": [{"targets": list(targets)}]}
     return {
         "global": {"scrape_interval": every, "scrape_timeout": every, "evaluation_interval": every},
-        # A rule judges now, and the series that were given may end later.
-        "storage": {"tsdb": {"out_of_order_time_window": "1w"}},
         "rule_files": [str(folder / "rules.yml")],
-        "scrape_configs": [{"job_name": "targets", "static_configs": [{"targets": list(targets)}]}],
+        "scrape_configs": [scraped],
         "alerting": {"alertmanagers": managers},
     }
 

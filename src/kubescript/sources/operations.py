@@ -97,9 +97,9 @@ _ALERTMANAGER: Final = Kind(
 )
 _LOKI: Final = Kind(
     {
-        "query": Operation("/loki/api/v1/query", ("query",), ("time", "limit", "direction"), "json"),
+        "query": Operation("/loki/api/v1/query", ("query",), ("time", "limit", "direction"), "streams"),
         "query_range": Operation(
-            "/loki/api/v1/query_range", ("query",), (*_RANGE, "step", "limit", "direction"), "json", has_range=True
+            "/loki/api/v1/query_range", ("query",), (*_RANGE, "step", "limit", "direction"), "streams", has_range=True
         ),
         "labels": Operation("/loki/api/v1/labels", (), _RANGE),
         "label_values": Operation("/loki/api/v1/label/{label}/values", ("label",), (*_RANGE, "query")),

@@ -245,6 +245,16 @@ def test_what_a_source_says(answer: Any, message: str) -> None:
     assert world.run("prom.query('x')[0].value") == 1.5
 
 
+def test_a_source_of_another_cluster() -> None:
+    """Is asked there, and its errors name the cluster."""
+    world = World(**{"away/query": _refusal(503, b"down")})
+    world.k8s._announce(("a", "b"))
+    assert world.run("k8s.context('b').source('loki').query_range('{}')[0].lines[1]") == "error: one"
+    assert world.canned.last.context == "b"
+    assert "b: away.query: down" in world.failure("k8s.context('b').source('away').query('x')")
+    assert world.run("prom.query('x')[0].value") == 1.5 and world.canned.last.context == "a"
+
+
 def test_warnings_are_told() -> None:
     """An answer that lacks something must not pass for a whole one."""
     world = World()

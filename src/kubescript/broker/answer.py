@@ -13,14 +13,14 @@ import logging
 import threading
 from collections.abc import Callable, Generator, Iterator
 from dataclasses import replace
-from typing import Final
+from typing import Final, NamedTuple
 
 from kubescript import errors, redaction, types
 from kubescript.broker import call, logview
 from kubescript.request import request
 from kubescript_masking.wire import masking
 
-__all__ = ["NO_API_SERVER", "Body", "Masked", "Redactor", "find_fault", "find_form", "is_log"]
+__all__ = ["API_SERVER", "NO_API_SERVER", "Body", "Masked", "Peer", "Redactor", "find_fault", "find_form", "is_log"]
 
 log = logging.getLogger(__name__)
 
@@ -44,6 +44,18 @@ _ENCODINGS: Final = ("yaml", "protobuf", "cbor")
 """Formats that API servers support and none of our requests accepts."""
 NO_API_SERVER: Final = "check that `server` in the kubeconfig is an API server, not a login page or a proxy"
 """Advice about an answer that no API server would give."""
+
+
+class Peer(NamedTuple):
+    """Who answers calls."""
+
+    name: str
+    """What messages call it."""
+    remedy: str
+    """Advice about an answer that it would not give."""
+
+
+API_SERVER: Final = Peer("the API server", NO_API_SERVER)
 
 
 class Body:
@@ -171,11 +183,13 @@ def _find_most(call: call.Call) -> int | None:
     return summary.bytes_left // _SHARE if call.cluster else None
 
 
-def find_fault(asked: request.Request, response: types.Response) -> errors.ClusterError | None:
-    """Returns the answer's fault; None if it has none."""
+def find_fault(
+    asked: request.Request, response: types.Response, peer: Peer = API_SERVER
+) -> errors.ClusterError | None:
+    """Returns the fault of an answer of this peer; None if it has none."""
     if not _answers(asked, response.status):
-        text = f"the API server answered {response.status}, which is not an answer to {asked.verb}"
-        return errors.ClusterError(text, code="cluster.broken", remedy=NO_API_SERVER)
+        text = f"{peer.name} answered {response.status}, which is not an answer to {asked.verb}"
+        return errors.ClusterError(text, code="cluster.broken", remedy=peer.remedy)
     has_content = response.status < 300 and response.status != 204
     is_promised_type = response.content_type.startswith(_types(asked))
     if (has_content and not is_promised_type) or _is_encoded(response):
@@ -183,8 +197,8 @@ def find_fault(asked: request.Request, response: types.Response) -> errors.Clust
         if asked.kubelet == "logs":
             return errors.ClusterError(_NO_LOG_QUERY, code="cluster.broken", remedy=_SET_LOG_QUERY)
         expected = "text" if is_log(asked) else "JSON"
-        text = f"the API server answered with {media_type} instead of {expected}"
-        return errors.ClusterError(text, code="cluster.broken", remedy=NO_API_SERVER)
+        text = f"{peer.name} answered with {media_type} instead of {expected}"
+        return errors.ClusterError(text, code="cluster.broken", remedy=peer.remedy)
     return None
 
 

@@ -116,6 +116,7 @@ class Broker:
         self._log = record
         self._gzip = gzip
         self._context = context
+        self._peer = answer.API_SERVER
         self._writer = writer or _NoWriter()
 
     def handle(self, asked: exchanges.Call, operation: operation.Operation, timeout_s: float) -> Answer:
@@ -249,13 +250,12 @@ class Broker:
         operation.journal.before(call.request, call.cluster)
         call.response = self._cluster.perform(call.sent, call.seconds_left, operation.cancellation)
 
-    @staticmethod
-    def _check_head(call: call.Call) -> exchanges.Reply:
-        """Returns the answer's status and headers. Raises ClusterError if no API server would give such an answer."""
+    def _check_head(self, call: call.Call) -> exchanges.Reply:
+        """Returns the answer's status and headers. Raises ClusterError if its peer would not give such an answer."""
         response = call.response
         assert response is not None
         call.note_answer(response)
-        broken = answer.find_fault(call.request, response)
+        broken = answer.find_fault(call.request, response, self._peer)
         if broken is not None:
             raise broken
         return exchanges.Reply(

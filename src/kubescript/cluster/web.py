@@ -26,6 +26,15 @@ _CONNECT_S: Final = 10.0
 """Seconds that one address may take to accept a connection."""
 _POOL: Final = 16
 _USER_AGENT: Final = f"kubescript/{kubescript.__version__}"
+_REMEDIES: Final = {
+    "cluster.tls": (
+        "https:// or http:// and the host in `url`, the CA of the source's certificate in `ca_file`, and `cert_file` "
+        "with `key_file` if the source asks for a certificate"
+    ),
+    "cluster.broken": "`url` must lead to the source, or to a proxy that passes whole answers of HTTP/1.1",
+}
+"""Code of an error → what to check in the settings of a source."""
+_ANY_REMEDY: Final = "host and port in `url`, and whether firewalls and NetworkPolicies let this machine reach them"
 
 Headers = Callable[[float, cancellation.Cancellation], Sequence[tuple[str, str]]]
 """Returns the operator's headers of one request, no later than at a deadline (time.monotonic). Raises ClusterError."""
@@ -61,9 +70,9 @@ class Web:
     def perform(self, call: request.Request, timeout_s: float, cancel: cancellation.Cancellation) -> types.Response:
         """Sends one GET, see `base.Server`; once more if its connection was stale."""
         deadline = time.monotonic() + timeout_s
+        headers = self._list_headers(call, deadline, cancel)
+        pool = self._open_pool()
         try:
-            headers = self._list_headers(call, deadline, cancel)
-            pool = self._open_pool()
             for is_last in (False, True):
                 try:
                     return self._send(pool, call, headers, deadline, cancel)
@@ -71,9 +80,14 @@ class Web:
                     if is_last:
                         raise stale.cause from None
         except errors.ClusterError as error:
-            error.remedy = error.remedy and f"check [sources.{self._name}]: url, ca_file, tokens, and the network"
+            error.remedy = self._advise(error)
             raise
         raise AssertionError
+
+    def _advise(self, error: errors.ClusterError) -> str:
+        """Returns the remedy in the words of the source's settings; empty if the error has none."""
+        # The remedies of `http` name the entries of a kubeconfig.
+        return error.remedy and f"check [sources.{self._name}]: {_REMEDIES.get(error.code, _ANY_REMEDY)}"
 
     def close(self) -> None:
         """Aborts every request, and drops every connection."""

@@ -50,7 +50,7 @@ def _connect(
         return service_proxy.ServiceProxy(asks, namespace, service)
     assert own.url is not None  # the settings have one of both
     trust = web.Trust(own.ca_file, own.cert_file, own.key_file)
-    return web.Web(name, own.url, trust, _Headers(own, cluster, own_cluster, bearer))
+    return web.Web(name, own.url, trust, _Headers(name, own, cluster, own_cluster, bearer))
 
 
 class _Headers:
@@ -58,11 +58,13 @@ class _Headers:
 
     def __init__(
         self,
+        name: str,
         own: config.Source,
         cluster: live.Live,
         own_cluster: live.Live,
         bearer: acting.Bearer | None,
     ) -> None:
+        self._name = name
         self._own = own
         self._cluster = cluster
         self._own_cluster = own_cluster
@@ -81,9 +83,9 @@ class _Headers:
         """Returns the Authorization header; empty for none. Raises ClusterError."""
         own = self._own
         if own.token_file is not None:
-            return f"Bearer {_read_secret(own.token_file)}"
+            return f"Bearer {self._read_secret(own.token_file)}"
         if own.basic_auth_file is not None:
-            return f"Basic {base64.b64encode(_read_secret(own.basic_auth_file).encode()).decode()}"
+            return f"Basic {base64.b64encode(self._read_secret(own.basic_auth_file).encode()).decode()}"
         if own.auth == "caller":
             return self._pass_on(deadline, cancel)
         if own.auth == "server":
@@ -94,31 +96,36 @@ class _Headers:
         _, authorization = self._own_cluster.identify(deadline, cancel)
         if not authorization:
             raise errors.ClusterError(
-                "the server has no token for this cluster that it could send to the source",
+                f"the server has no token for this cluster that it could send to {self._name}, the source",
                 code="cluster.auth",
-                remedy='use token_file, or auth = "none" with cert_file, in [sources]',
+                remedy=f'use token_file, or cert_file and auth = "none", in [sources.{self._name}]',
             )
         return authorization
 
     def _pass_on(self, deadline: float, cancel: cancellation.Cancellation) -> str:
         if self._bearer is None:
-            raise errors.ClusterError("this source takes callers' tokens, and you have none", code="cluster.auth")
+            raise errors.ClusterError(
+                f"{self._name}, the source, takes callers' tokens, and you have none",
+                code="cluster.auth",
+                remedy=f'serve over http with [auth], or change auth = "caller" in [sources.{self._name}]',
+            )
         # Attack: a token that another cluster has reviewed is sent to this cluster's source.
         address, _ = self._cluster.identify(deadline, cancel)
         bearer = self._bearer.at("", self._own.audience or "")
         headers: Mapping[str, str] = dict(bearer.headers(address, deadline, cancel))
         return headers["Authorization"]
 
-
-def _read_secret(file: Path) -> str:
-    """Returns the first line of a file. Raises ClusterError, which quotes nothing of it."""
-    try:
-        with file.open("rb") as opened:
-            text = opened.read(_MAX_SECRET).decode("ascii").strip()
-    except (OSError, UnicodeDecodeError):
-        text = ""
-    if not text or not text.isprintable():
-        raise errors.ClusterError(
-            "the source's token cannot be read", code="cluster.auth", remedy=f"put one line of ASCII into {file}"
-        )
-    return text
+    def _read_secret(self, file: Path) -> str:
+        """Returns the only line of a file. Raises ClusterError, which quotes nothing of it."""
+        try:
+            with file.open("rb") as opened:
+                text = opened.read(_MAX_SECRET).decode("ascii").strip()
+        except (OSError, UnicodeDecodeError):
+            text = ""
+        if not text or not text.isprintable():
+            raise errors.ClusterError(
+                f"the credentials for {self._name}, the source, cannot be read",
+                code="cluster.auth",
+                remedy=f"put one line of ASCII into {file}",
+            )
+        return text

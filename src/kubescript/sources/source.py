@@ -6,6 +6,7 @@ sends only the requests of `operations`.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Final
@@ -16,10 +17,12 @@ from kubescript.cluster import base
 from kubescript.kube import namespace_patterns, wildcards
 from kubescript.policy import policy
 from kubescript.request import request
-from kubescript.sources import operations, question
+from kubescript.sources import operations, question, remedies
 from kubescript.wire import exchanges
 
 __all__ = ["Hooks", "Source", "SourceCall"]
+
+log = logging.getLogger(__name__)
 
 _SHARE: Final = 0.5
 """The largest part of a call's time that counting its series may take."""
@@ -72,6 +75,9 @@ class SourceCall(broker.Broker):
         self._source = source
         self._hooks = hooks
         self._is_ours = is_ours
+        self._peer = answer.Peer(
+            f"{source.name}, the source,", remedies.for_stranger(source.name, source.settings)
+        )
         self._question: question.Question
 
     def _read(self, asked: exchanges.Call) -> request.Request:
@@ -84,6 +90,14 @@ class SourceCall(broker.Broker):
 
     def _send_as(self, parsed: request.Request) -> request.Request:
         return replace(parsed, path=self._question.path, query=self._question.query)
+
+    def _check_head(self, call: call.Call) -> exchanges.Reply:
+        reply = super()._check_head(call)
+        remedy = remedies.for_status(self._source.name, self._source.settings, reply.status)
+        if remedy:
+            about = {"event": "cluster.remedy", "context": call.cluster}
+            log.warning("the source %s refuses a call (%s): %s", self._source.name, reply.status, remedy, extra=about)
+        return reply
 
     def _decide(self, call: call.Call) -> None:
         decision = self._judge_caller() or self._judge_points(call)

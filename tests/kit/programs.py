@@ -75,6 +75,7 @@ _NEEDED: Final[dict[str, tuple[Make, ...]]] = {
     "test_conformance": (npm.modules,),
     "test_custom_metrics": (*_SERVER, metrics_adapter.program),
     "test_approval_page_attacks": (browser.programs,),
+    "test_connections": (loki.program, haproxy.unpacked),
     "test_engines": (loki.program,),
     "test_fleet_sources": (cluster_api.definition,),
     "test_image": (_PODMAN,),

@@ -183,9 +183,7 @@ def _find_most(call: call.Call) -> int | None:
     return summary.bytes_left // _SHARE if call.cluster else None
 
 
-def find_fault(
-    asked: request.Request, response: types.Response, peer: Peer = API_SERVER
-) -> errors.ClusterError | None:
+def find_fault(asked: request.Request, response: types.Response, peer: Peer = API_SERVER) -> errors.ClusterError | None:
     """Returns the fault of an answer of this peer; None if it has none."""
     if not _answers(asked, response.status):
         text = f"{peer.name} answered {response.status}, which is not an answer to {asked.verb}"

@@ -75,9 +75,7 @@ class SourceCall(broker.Broker):
         self._source = source
         self._hooks = hooks
         self._is_ours = is_ours
-        self._peer = answer.Peer(
-            f"{source.name}, the source,", remedies.for_stranger(source.name, source.settings)
-        )
+        self._peer = answer.Peer(f"{source.name}, the source,", remedies.for_stranger(source.name, source.settings))
         self._question: question.Question
 
     def _read(self, asked: exchanges.Call) -> request.Request:

@@ -24,6 +24,7 @@ Layer = Literal[
     "approval",
     "callers",
     "commands",
+    "sources",
     "manifest",
 ]
 
@@ -41,6 +42,7 @@ LAYERS: Final[dict[Layer, str]] = {
     "approval": "the page on which plans are approved",
     "callers": "who calls a server for several, and as whom it acts",
     "commands": "command lines of oc and openstack",
+    "sources": "sources of metrics, alerts, logs and traces",
     "manifest": "the manifest itself",
 }
 
@@ -196,6 +198,10 @@ PROMISES: Final = (
     Promise("H-11", "callers", "A token that was exchanged for one caller serves that caller alone, at the cluster for which it was made, and no longer than the caller's own.", "issue 34: exchange, cached"),
     Promise("H-13", "callers", "A request's header chooses a context that its caller may use, for that request alone, and tells nothing of others.", "issue 34: context by header"),
     Promise("H-14", "callers", "No caller waits for what is opened for another one, and a saved cluster is loaded once, however many callers read it.", "review: each caller had a copy of each saved cluster"),
+    Promise("D-01", "sources", "A source gets fixed questions only, at its own address: no other path, method, host or header, whatever a script sends.", "issue 35"),
+    Promise("D-02", "sources", "No question takes a secret out of the place by which it is masked.", "issue 35: label_replace, line_format"),
+    Promise("D-03", "sources", "A question whose answer would be too large is refused before it is sent, and every answer is bounded.", "issue 35: 50 million points"),
+    Promise("D-04", "sources", "A caller who is limited to namespaces asks only a source that keeps them apart, for these alone.", "issue 35"),
     Promise("X-11", "commands", "No option of openstackclient that names an account, a cloud, an address or a file is taken from a caller, in any spelling.", "issue 16"),
     Promise("X-12", "commands", "No command of openstackclient that gives a credential or uses a file of the server runs, and none that writes unless the operator allows it.", "issue 16"),
     Promise("X-13", "commands", "Where the list of reads is wrong, no writing request leaves, and none goes to a host that is not in the cloud's catalog.", "issue 16"),

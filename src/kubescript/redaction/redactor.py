@@ -167,6 +167,7 @@ def describe(call: request.Request, *, echo: bool) -> masking.Body:
         form=call.form,
         live=call.is_live,
         secrets=_is_secret(call),
+        named=call.named,
         gzip=call.gzip,
         echo=echo,
         program=_order(call),

@@ -52,6 +52,8 @@ class Request:
     """Whether the answer may be compressed with gzip; for a body to be masked, whether it was."""
     form: masking.Form = "text"
     """For a body to be masked: the form that it must have to be complete."""
+    named: str = ""
+    """For a body to be masked: the name of the values in its lists, if they do not have it themselves."""
     is_look_up: bool = False
     """Whether the SDK itself looks up the existing names."""
     audit_id: str = ""

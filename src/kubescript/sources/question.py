@@ -30,6 +30,8 @@ class Question:
     query: tuple[tuple[str, str], ...]
     """What is sent, under the source's own names."""
     expression: str = ""
+    label: str = ""
+    """The label whose values are asked for."""
     namespace: str = ""
     end: float = 0.0
     """The end of a range, in seconds since the epoch."""
@@ -60,6 +62,7 @@ def read(kind: operations.Kind, asked: exchanges.Call, most: int, *, is_ours: bo
         operation.path.format(**{name: urllib.parse.quote(texts[0], safe="") for name, texts in found.items()}),
         _list_sent(operation, found),
         found.get("query", [""])[0],
+        found.get("label", [""])[0],
         found.get("namespace", [""])[0],
         end,
         points,

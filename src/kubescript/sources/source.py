@@ -83,8 +83,8 @@ class SourceCall(broker.Broker):
         self._question = question.read(self._source.kind, asked, most, is_ours=self._is_ours)
         # Records and notes name the source and the operation, not what was asked.
         path = "/" + "/".join((*exchanges.SOURCES, self._source.name, asked.path[-1]))
-        form = self._question.operation.form
-        return request.Request("GET", path, (), "get", is_resource=False, form=form)
+        own = self._question
+        return request.Request("GET", path, (), "get", is_resource=False, form=own.operation.form, named=own.label)
 
     def _send_as(self, parsed: request.Request) -> request.Request:
         return replace(parsed, path=self._question.path, query=self._question.query)

@@ -28,7 +28,7 @@ from kubescript_masking.engine import (
 from kubescript_masking.engine.allowances import Allowances
 from kubescript_masking.rules import patterns, shapes
 from kubescript_masking.rules.probes import RuleError
-from kubescript_masking.text import linear, placeholders
+from kubescript_masking.text import json_strings, linear, placeholders
 from kubescript_masking.wire import masking
 
 __all__ = ["Rules"]
@@ -165,6 +165,8 @@ def _judge_document(rules: masker.Masker, about: masking.Body) -> Callable[[byte
     also: list[documents.Locate] = [tables.Tables(watch=about.form == "watch").strings]
     if about.secrets:
         also.insert(0, secret_objects.json_values)
+    if about.named:
+        also.append(lambda piece: json_strings.elements(piece, about.named))
     return lambda piece: rules.document(piece, also=also)
 
 

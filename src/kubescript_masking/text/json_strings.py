@@ -19,6 +19,7 @@ __all__ = [
     "NUMBER",
     "SAID",
     "String",
+    "elements",
     "end_of",
     "escape",
     "is_holder",
@@ -54,6 +55,7 @@ _CHALLENGE: Final = linear.build(
 """An ACME challenge."""
 _FLAG: Final = linear.build(rb"--?[A-Za-z0-9_.-]{1,80}")
 _ITEM: Final = linear.build(rb'(?s)\s*"((?:[^"\\]|\\.)*)"\s*,?')
+_ELEMENT: Final = linear.build(rb'(?s)[\[,]\s*"((?:[^"\\]|\\.)*)"\s*')
 _NEXT_FLAG: Final = linear.build(rb'--?[a-z][a-z-]*["=]')
 NUMBER: Final = "number"
 """The role of a number."""
@@ -88,6 +90,13 @@ class String:
     """The value's name; empty when only the content matters."""
     role: str = ""
     """What the name belongs to: `env-`, `flag-` or empty; or else `NUMBER`, `SAID`."""
+
+
+def elements(data: bytes, name: str) -> Iterator[String]:
+    """Yields the strings that are elements of lists, under one name."""
+    for match in _ELEMENT.finditer(data):
+        if data[match.end() : match.end() + 1] in {b",", b"]"}:
+            yield String(match.start(1), match.end(1), name)
 
 
 def locate(data: bytes, hits: Iterable[tuple[str, int]]) -> Iterator[String]:

@@ -153,6 +153,8 @@ class Body(msgspec.Struct, frozen=True):
     """Whether the body's next bytes may come much later."""
     secrets: bool = False
     """Whether the body's objects are Secrets, even if they do not say so."""
+    named: str = ""
+    """The name of the values in the body's lists, which they do not have themselves: the values of a label."""
     gzip: bool = False
     """Whether the body's chunks are compressed, each with at most `MAX_GZIP_CHUNK` bytes."""
     echo: bool = False

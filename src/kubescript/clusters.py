@@ -19,7 +19,7 @@ from kubescript.policy import rule_checks as policy_rules
 from kubescript.snapshot import library
 from kubescript.sources import door, source
 
-__all__ = ["check_rules", "of_urls", "one", "open_all"]
+__all__ = ["check_rules", "list_source_kinds", "of_urls", "one", "open_all"]
 
 _DISCOVERY_S: Final = 10.0
 """Seconds for discovering which of a cluster's resources the rules name."""
@@ -74,6 +74,20 @@ def open_all(
     return opened
 
 
+def list_source_kinds(settings: config.Settings, opened: accesses.Opened[writer.WritableAccess]) -> dict[str, str]:
+    """Returns the names of all clusters' sources that the caller may use, and the kind of each."""
+    kinds = settings.source_kinds
+    if settings.namespaces is not None:  # nothing keeps namespaces apart in a snapshot
+        return kinds
+    names = [name for name in settings.context_names if settings.of_context(name).snapshot is not None]
+    if settings.snapshot is not None:
+        names = [""]
+    for name in names:
+        access = opened.get(name)
+        kinds = {**(access.sources.kinds if access is not None and access.sources is not None else {}), **kinds}
+    return kinds
+
+
 def _open_sources(
     settings: config.Settings,
     cluster: cluster_base.Cluster,
@@ -83,15 +97,30 @@ def _open_sources(
     bearer: acting.Bearer | None,
     content: bytes | None,
 ) -> door.Door | None:
-    """Returns the sources of one cluster; None if there are none."""
-    if not settings.sources or settings.snapshot is not None:
+    """Returns the sources of one cluster; None if there are none. Raises ConfigError for damaged ones."""
+    hooks = source.Hooks(masking.body, masking.echo, masking.text, masking.enabled, where)
+    if settings.snapshot is not None:
+        return _open_saved_sources(settings, cluster, hooks)
+    if not settings.sources:
         return None
     from kubescript.sources import opening
 
     # A source that the server asks as itself is asked so for every caller.
     own = cluster if caller is None else _cluster(settings, checked=False, content=content)
-    hooks = source.Hooks(masking.body, masking.echo, masking.text, masking.enabled, where)
     return opening.open_door(settings, hooks, cluster, own, bearer)
+
+
+def _open_saved_sources(
+    settings: config.Settings, cluster: cluster_base.Cluster, hooks: source.Hooks
+) -> door.Door | None:
+    from kubescript.snapshot import snapshot
+    from kubescript.sources import saved
+
+    assert isinstance(cluster, snapshot.Snapshot)
+    try:
+        return saved.open_saved(cluster.saved, settings.namespaces, hooks)
+    except errors.ClusterError as error:
+        raise errors.ConfigError(error.message, remedy="capture the cluster again") from None
 
 
 def _release(cluster: cluster_base.Cluster) -> None:

@@ -110,7 +110,9 @@ class Tenant:
         self._accesses = cluster_parts.open_all(
             settings, engine, known, shared.rates, self.shelf, act, bearer, checked=is_checked
         )
-        self.contexts = contexts.Contexts(self._accesses, known, settings.source_kinds)
+        self.contexts = contexts.Contexts(
+            self._accesses, known, cluster_parts.list_source_kinds(settings, self._accesses)
+        )
         self.planning = self._planning(self._accesses)
         """The planning; None where no cluster takes plans."""
         self.evaluator = self._evaluator(shared.executor, self.contexts, shared.places)

@@ -4,6 +4,7 @@ and `discovery_documents`."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from http import HTTPStatus
 from typing import Any, Final
 
@@ -12,7 +13,7 @@ import msgspec
 from kubescript import types
 from kubescript.snapshot import collection
 
-__all__ = ["document", "events", "failure", "listing", "not_found", "partial", "text"]
+__all__ = ["document", "events", "failure", "listing", "not_found", "partial", "pieces", "text"]
 
 _CHUNK: Final = 256 * 1024
 """The size of one piece of a body in bytes."""
@@ -23,6 +24,12 @@ def document(value: Any, status: int = 200) -> types.Response:
     """Returns a small JSON answer. `value` may contain msgspec.Raw."""
     data = msgspec.json.encode(value)
     return _response(iter([data]), status)
+
+
+def pieces(parts: Iterable[bytes], warning: str = "") -> types.Response:
+    """Returns a large JSON answer, which is written in parts."""
+    response = _response(_chunks(parts), 200)
+    return replace(response, headers={"warning": warning}) if warning else response
 
 
 def text(chunks: Iterable[bytes]) -> types.Response:

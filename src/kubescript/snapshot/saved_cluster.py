@@ -6,6 +6,7 @@ folders or archives. `snapshot` loads them, and `capture` writes our own form.
     discovery/version.json, api.json, apis.json, <group or core>/<version>.json
     logs/<namespace>/<pod>/<container>.log      with timestamps; `.previous.log` of the container before the last
     restart
+    sources/<name>/                             metrics, alerts and lines of Loki; see `sources.saved_source`
 
 A folder with a `snapshot.json` is ours. A folder with `namespaces` or `cluster-scoped-resources` in it is a
 must-gather. Everything else is searched for .json, .yaml and .yml files in kubectl's output format.
@@ -59,6 +60,7 @@ class _Info(msgspec.Struct):
     namespace: str = ""
     captured_at: str = msgspec.field(default="", name="capturedAt")
     server: msgspec.Raw = msgspec.Raw(b"null")
+    sources: list[str] = []
 
 
 @dataclass

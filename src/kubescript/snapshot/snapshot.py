@@ -23,7 +23,7 @@ import msgspec
 from kubescript import errors, types
 from kubescript.kube import kinds, selectors
 from kubescript.request import request
-from kubescript.snapshot import collection, discovery_documents, library, podlogs, responses
+from kubescript.snapshot import collection, discovery_documents, library, podlogs, responses, saved_cluster
 from kubescript_sandbox.host import cancellation
 
 __all__ = ["Snapshot"]
@@ -72,6 +72,11 @@ class Snapshot:
     def address(self) -> str:
         """The path of the snapshot."""
         return str(self._store.path)
+
+    @property
+    def saved(self) -> saved_cluster.SavedCluster:
+        """What is on disk."""
+        return self._store
 
     def close(self) -> None:
         """Gives the saved cluster back."""

@@ -32,6 +32,11 @@ class Door:
             return broker.refuse(asked, operation, self._refuse_name(name)), None
         return source.SourceCall(found, self._hooks).handle(asked, operation, timeout_s)
 
+    @property
+    def kinds(self) -> dict[str, str]:
+        """The kind of each source, by name."""
+        return {name: each.settings.kind for name, each in self._sources.items()}
+
     def close(self) -> None:
         """Closes the connections to all sources."""
         for each in self._sources.values():

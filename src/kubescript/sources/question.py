@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 import urllib.parse
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -39,12 +38,12 @@ class Question:
     """How many points each series of the answer has; 0 where there are no steps."""
 
 
-def read(kind: operations.Kind, asked: exchanges.Call, most: int, *, is_ours: bool = False) -> Question:
-    """Returns the question that a call asks. `most` is the largest limit; `is_ours` says that the door asks, not a
-    script. Raises RequestError."""
+def read(kind: operations.Kind, asked: exchanges.Call, most: int, now: float, *, is_ours: bool = False) -> Question:
+    """Returns the question that a call asks. `most` is the largest limit, and `now` the source's time in seconds since
+    the epoch; `is_ours` says that the door asks, not a script. Raises RequestError."""
     operation = _find_operation(kind, asked, is_ours=is_ours)
     known = frozenset((*operation.required, *operation.optional, "namespace"))
-    clock = arguments.Clock(time.time(), kind.write_time)
+    clock = arguments.Clock(now, kind.write_time)
     given = _complete(operation, asked.query, clock.now)
     found = arguments.read(given, known, clock)
     for name in operation.required:

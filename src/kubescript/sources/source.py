@@ -7,7 +7,8 @@ sends only the requests of `operations`.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -51,6 +52,8 @@ class Source:
     server: base.Server
     namespaces: tuple[str, ...] | None = None
     """The patterns of the only namespaces that the caller may see; None: there is no limit."""
+    clock: Callable[[], float] = time.time
+    """Returns the source's time, in seconds since the epoch: of a saved one, when it was saved."""
 
     @property
     def kind(self) -> operations.Kind:
@@ -80,7 +83,8 @@ class SourceCall(broker.Broker):
 
     def _read(self, asked: exchanges.Call) -> request.Request:
         most = self._source.settings.max_series
-        self._question = question.read(self._source.kind, asked, most, is_ours=self._is_ours)
+        now = self._source.clock()
+        self._question = question.read(self._source.kind, asked, most, now, is_ours=self._is_ours)
         # Records and notes name the source and the operation, not what was asked.
         path = "/" + "/".join((*exchanges.SOURCES, self._source.name, asked.path[-1]))
         own = self._question

@@ -47,7 +47,7 @@ class Parts:
 def _code(parts: Parts) -> base.Toolset:
     from kubescript.toolsets import code
 
-    return code.toolset(parts.settings, parts.evaluator)
+    return code.toolset(parts.settings, parts.evaluator, parts.contexts.sources.values())
 
 
 def _kubectl(parts: Parts) -> base.Toolset:

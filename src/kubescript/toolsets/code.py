@@ -109,8 +109,10 @@ _OUTPUT_SCHEMA: Final = {
 """The schema of structured results, which operators may enable; it then counts as part of the definition."""
 
 
-def toolset(settings: config.Settings, script_evaluator: evaluator.Evaluator) -> base.Toolset:
-    """Returns the code toolset for these settings."""
+def toolset(
+    settings: config.Settings, script_evaluator: evaluator.Evaluator, source_kinds: Collection[str]
+) -> base.Toolset:
+    """Returns the code toolset for these settings; `source_kinds` are those of all sources, saved ones too."""
 
     # The SDK checks nothing: `server` validates the arguments against the schema before it calls this.
     async def evaluate_script(
@@ -120,13 +122,16 @@ def toolset(settings: config.Settings, script_evaluator: evaluator.Evaluator) ->
         timeout_ms = arguments.get("timeout")
         return await script_evaluator.evaluate(script, timeout_ms, on_progress, caller, by_caller=True)
 
-    tool = base.Tool(_definition(settings), evaluate_script)
+    tool = base.Tool(_definition(settings, source_kinds), evaluate_script)
     what = "evaluate a Python script in a sandbox beside the API server"
     return base.Toolset("code", what, (tool,), pages(), (TRIAGE,), _INSTRUCTIONS)
 
 
-def _definition(settings: config.Settings) -> mcp_types.Tool:
+def _definition(settings: config.Settings, source_kinds: Collection[str]) -> mcp_types.Tool:
     limits = settings.limits
+    named = settings.source_kinds
+    # Attack: the names of a stranger's saved sources speak to the model in the definition.
+    saved = {kind: kind for kind in source_kinds if kind not in named.values()}
     return mcp_types.Tool(
         name="evaluate_script",
         title="Evaluate a Kubernetes script",
@@ -136,7 +141,7 @@ def _definition(settings: config.Settings) -> mcp_types.Tool:
             access=_access(settings)
             + _namespaces(settings)
             + (_RUNBOOKS if settings.runbooks.folder is not None else "")
-            + _sources(settings.source_kinds),
+            + _sources(named | saved),
             secrets=_describe_secrets(settings),
             example=_EXAMPLE_SEVERAL_CLUSTERS if settings.is_several else _EXAMPLE,
             memory=limits.memory_mib,

@@ -1,0 +1,140 @@
+"""The API of Loki over captured lines: the streams that a selector names, with filters of lines."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Final
+
+import msgspec
+
+from kubescript import errors, types
+from kubescript.snapshot import collection, responses
+from kubescript.snapshot.sources import saved_source, selectors, server
+
+__all__ = ["Logs"]
+
+_NANO: Final = 1_000_000_000
+_DEFAULT_LIMIT: Final = 1_000
+_LABEL_VALUES: Final = re.compile(r"label/([^/]+)/values")
+_CHECK_EVERY: Final = 100
+"""After how many lines the time is looked at: a filter may take a millisecond for one."""
+_Line = tuple[int, str, int]
+"""Its time in nanoseconds, its text, and the number of its stream."""
+_Labels = Mapping[str, str]
+_Fits = Callable[[_Labels], bool]
+
+
+class Logs:
+    """One saved Loki."""
+
+    def __init__(self, source: saved_source.SavedSource) -> None:
+        self._source = source
+
+    def answer(self, operation: str, arguments: server.Arguments, check: collection.Check) -> types.Response:
+        """Returns the answer of an operation. Raises KubescriptError."""
+        label = _LABEL_VALUES.fullmatch(operation)
+        if label is not None:
+            query = arguments.text("query")
+            found = self._list_streams([query] if query else [])
+            return _write_data(sorted({labels[label[1]] for labels in found if label[1] in labels}))
+        if operation == "labels":
+            return _write_data(sorted({name for labels in self._list_streams([]) for name in labels}))
+        if operation == "series":
+            matches = [*arguments.list("match[]"), *arguments.list("match")]
+            return _write_data(self._list_streams(matches))
+        if operation == "query_range":
+            return self._query_range(arguments, check)
+        raise saved_source.not_captured(
+            "only lines were captured; write query_range with a selector, and count in the script"
+        )
+
+    def _list_streams(self, queries: list[str]) -> list[dict[str, str]]:
+        """Returns the labels of all streams, or of those that any of some selectors names."""
+        document = self._source.read("series")
+        data = server.list_dicts(document.get("data") if isinstance(document, dict) else None)
+        found = [{name: text for name, text in each.items() if isinstance(text, str)} for each in data]
+        if not queries:
+            return found
+        fits = [_read(query).selector.compile() for query in queries]
+        return [labels for labels in found if any(each(labels) for each in fits)]
+
+    def _query_range(self, arguments: server.Arguments, check: collection.Check) -> types.Response:
+        asked = _read(arguments.text("query"))
+        about = self._source.about
+        start = int(arguments.text("start") or round(about.start * _NANO))
+        end = int(arguments.text("end") or round(about.end * _NANO))
+        if start > about.end * _NANO or end < about.start * _NANO:
+            raise saved_source.not_captured(
+                f"this time was not captured; captured were the lines from {about.start:.0f} to {about.end:.0f}, in "
+                "seconds since 1970: write times like '-30m'"
+            )
+        fits, passes = asked.selector.compile(), asked.compile()
+        lines: list[_Line] = []
+        streams: list[_Labels] = []
+        cut = 0
+        for since, stream in self._read_streams(fits, check):
+            cut += since * _NANO > start
+            for at, (time, text) in enumerate(stream.values):
+                if at % _CHECK_EVERY == 0:
+                    check()
+                moment = _read_time(time)
+                if start <= moment <= end and passes(text):
+                    lines.append((moment, text, len(streams)))
+            streams.append(stream.stream)
+        is_backward = arguments.text("direction") != "forward"
+        lines.sort(key=lambda line: line[0], reverse=is_backward)
+        shown = lines[: int(arguments.number("limit", _DEFAULT_LIMIT))]
+        return _write_streams(shown, streams, self._warn(fits, start, streams, cut))
+
+    def _read_streams(self, fits: _Fits, check: collection.Check) -> Iterator[tuple[float, saved_source.Stream]]:
+        """Yields the captured streams whose labels fit, and since when each has all its lines."""
+        for number, query in enumerate(self._source.about.queries, start=1):
+            check()
+            for stream in self._source.read_streams(number):
+                if fits(stream.stream):
+                    yield query.since, stream
+
+    def _warn(self, fits: _Fits, start: int, streams: list[_Labels], cut: int) -> str:
+        """Returns a warning if lines of the asked streams and times are missing; empty if none are."""
+        left_out = [each for each in self._list_streams([]) if fits(each) and each not in streams]
+        parts = []
+        if start < (self._source.about.start - 1) * _NANO:
+            parts.append(f"no line before {self._source.about.start:.0f} (seconds since 1970) was captured")
+        if cut:
+            parts.append(f"of {cut} of these streams, only the newest lines were captured")
+        if left_out:
+            parts.append(f"of {len(left_out)} of these streams, no line was captured")
+        return "; ".join(parts)
+
+
+def _read(query: str) -> selectors.LogSelector:
+    """Returns the selector of a query. Raises ClusterError."""
+    found = selectors.read_logs(query)
+    if found is None:
+        raise saved_source.not_captured(
+            f"a snapshot has no answer to {query[:120]}; write a selector of streams with filters of lines, such as "
+            '{app="web"} |= "error" != "debug", and compute in the script'
+        )
+    return found
+
+
+def _read_time(text: str) -> int:
+    """Returns a time in nanoseconds. Raises ClusterError (cluster.broken)."""
+    if not text.isdecimal() or len(text) > 20:
+        raise errors.ClusterError("the time of a line in the snapshot is damaged", code="cluster.broken")
+    return int(text)
+
+
+def _write_data(data: Any) -> types.Response:
+    return responses.document({"status": "success", "data": data})
+
+
+def _write_streams(lines: list[_Line], streams: list[_Labels], warning: str) -> types.Response:
+    """Returns the answer of a query, with the lines by their streams."""
+    by_stream: dict[int, list[tuple[str, str]]] = {}
+    for time, text, number in lines:
+        by_stream.setdefault(number, []).append((str(time), text))
+    result = [{"stream": streams[number], "values": values} for number, values in by_stream.items()]
+    data = {"status": "success", "data": {"resultType": "streams", "result": result, "stats": {}}}
+    return responses.pieces([msgspec.json.encode(data)], warning)

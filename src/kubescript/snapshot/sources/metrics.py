@@ -1,0 +1,240 @@
+"""The API of Prometheus over captured range queries: a query as it was captured, or a selector of its series.
+
+A selector is answered from a captured one that is not narrower, so that no series is missing in an answer. Every other
+query is refused with what was captured: a script must not take a gap of the capture for an answer.
+"""
+
+from __future__ import annotations
+
+import bisect
+import difflib
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, Final
+
+import msgspec
+
+from kubescript import errors, types
+from kubescript.snapshot import collection, responses
+from kubescript.snapshot.sources import saved_source, selectors, server
+
+__all__ = ["Metrics"]
+
+_MAX_POINTS: Final = 2_000_000
+_SHOWN: Final = 6
+"""How many captured queries a refusal names."""
+_SHOWN_LENGTH: Final = 120
+_COUNT: Final = re.compile(r"count\(\n(.*)\n\)", re.DOTALL)
+"""The query by which the door counts series."""
+_LABEL_VALUES: Final = re.compile(r"label/([^/]+)/values")
+_SAMPLES: Final = msgspec.json.Decoder(list[tuple[float, str]])
+_RULE_TYPES: Final = {"alert": "alerting", "record": "recording"}
+_PARTIAL: Final = "the snapshot holds only the series of rules, alerts and --series; there were others"
+_Keep = Callable[[Mapping[str, str]], bool]
+
+
+class Metrics:
+    """One saved Prometheus."""
+
+    def __init__(self, source: saved_source.SavedSource) -> None:
+        self._source = source
+        queries = [each.query for each in source.about.queries]
+        self._by_text = {selectors.normalize(text): number for number, text in enumerate(queries, start=1)}
+        plain = {number: selectors.read(text) for number, text in enumerate(queries, start=1)}
+        self._plain = {number: selector for number, selector in plain.items() if selector is not None}
+
+    def answer(self, operation: str, arguments: server.Arguments, check: collection.Check) -> types.Response:
+        """Returns the answer of an operation. Raises KubescriptError."""
+        label = _LABEL_VALUES.fullmatch(operation)
+        if label is not None:
+            return self._list_label_values(label[1], arguments, check)
+        answers = {
+            "query": self._query,
+            "query_range": self._query_range,
+            "series": self._list_series,
+            "labels": self._list_labels,
+            "rules": self._list_rules,
+            "targets": self._list_targets,
+            "metadata": self._list_metadata,
+        }
+        if operation in answers:
+            return answers[operation](arguments, check)
+        return responses.document(self._source.read(operation))
+
+    def _query(self, arguments: server.Arguments, check: collection.Check) -> types.Response:
+        """Answers with the samples at one time."""
+        time = arguments.number("time", self._source.about.end)
+        counted = _COUNT.fullmatch(arguments.text("query"))
+        if counted is not None:
+            number = len(self._select(counted[1], check))
+            return _write_result("vector", [_write_sample({}, time, str(number))])
+        warning = self._check_range(time, time)
+        found = []
+        for series in self._select(arguments.text("query"), check):
+            samples = _read_samples(series)
+            value = next(self._pick(samples, [time]), None)
+            if value is not None:
+                found.append(_write_sample(series.metric, *value))
+        return _write_result("vector", found, warning)
+
+    def _query_range(self, arguments: server.Arguments, check: collection.Check) -> types.Response:
+        """Answers with the samples at each step."""
+        about = self._source.about
+        start, end = arguments.number("start", about.start), arguments.number("end", about.end)
+        step = arguments.number("step", about.step)
+        warning = self._check_range(start, end)
+        found = self._select(arguments.text("query"), check)
+        steps = int((end - start) // step) + 1
+        if steps * len(found) > _MAX_POINTS:
+            raise errors.ClusterError(
+                f"{len(found)} series with {steps} steps each are more than {_MAX_POINTS} points; write a longer step=",
+                code="cluster.too_large",
+            )
+        moments = [round(start + number * step, 3) for number in range(steps)]
+
+        def write() -> Iterator[bytes]:
+            for series in found:
+                check()
+                values = list(self._pick(_read_samples(series), moments))
+                if values:
+                    yield msgspec.json.encode({"metric": series.metric, "values": [_write(*each) for each in values]})
+
+        return _write_result("matrix", write(), warning)
+
+    def _pick(self, samples: list[tuple[float, str]], moments: Iterable[float]) -> Iterator[tuple[float, str]]:
+        """Yields the sample at each moment, if there is one."""
+        times = [time for time, _ in samples]
+        for moment in moments:
+            at = bisect.bisect_right(times, moment) - 1
+            # The source has already looked back five minutes from each step of the capture.
+            if at >= 0 and moment - times[at] < self._source.about.step:
+                yield moment, samples[at][1]
+
+    def _check_range(self, start: float, end: float) -> str:
+        """Returns a warning if a part of the time was not captured. Raises ClusterError if none of it was."""
+        about = self._source.about
+        captured = f"captured were the times from {about.start:.0f} to {about.end:.0f}, in seconds since 1970"
+        if start >= about.end + about.step or end < about.start:
+            raise saved_source.not_captured(f"this time was not captured; {captured}: write times like '-30m'")
+        # A range in steps may begin within the first one.
+        return captured if start < about.start - about.step or end >= about.end + about.step else ""
+
+    def _select(self, query: str, check: collection.Check) -> list[saved_source.Series]:
+        """Returns the series of a query. Raises KubescriptError."""
+        number, keep = self._find(query)
+        check()
+        return [each for each in self._source.read_series(number) if keep(each.metric)]
+
+    def _find(self, query: str) -> tuple[int, _Keep]:
+        """Returns the number of the captured query that holds the answer, and which of its series belong to it."""
+        number = self._by_text.get(selectors.normalize(query))
+        if number is not None:
+            return number, lambda _: True
+        asked = selectors.read(query)
+        if asked is None:
+            raise self._refuse(query)
+        for number, captured in self._plain.items():
+            if captured.matchers <= asked.matchers:
+                return number, selectors.Selector(asked.matchers - captured.matchers).compile()
+        raise self._refuse(query, asked)
+
+    def _refuse(self, query: str, asked: selectors.Selector | None = None) -> errors.ClusterError:
+        """Returns the error for a query that was not captured."""
+        name = asked.metric if asked is not None else ""
+        queries = self._source.about.queries
+        same = [queries[number - 1].query for number, each in self._plain.items() if name and each.metric == name]
+        names = sorted({each.metric for each in self._plain.values()})
+        close = same or difflib.get_close_matches(name[:60], [each for each in names if len(each) < 60], n=_SHOWN)
+        shown = close or [each.query for each in queries]
+        listed = "; ".join(text[:_SHOWN_LENGTH] for text in shown[:_SHOWN])
+        return saved_source.not_captured(
+            f"{query[:_SHOWN_LENGTH]} was not captured. Of {len(queries)} captured queries: {listed}. Write one as it "
+            'stands, or a selector with more matchers, and compute in the script; label_values("__name__") lists the '
+            "metrics"
+        )
+
+    def _list_series(self, arguments: server.Arguments, check: collection.Check) -> types.Response:
+        found = self._list_label_sets(arguments.list("match[]"), check)
+        unique = {msgspec.json.encode(each, order="sorted"): each for each in found}
+        return _write_data(list(unique.values()))
+
+    def _list_labels(self, arguments: server.Arguments, check: collection.Check) -> types.Response:
+        matches = arguments.list("match[]")
+        if not matches:
+            return responses.document(self._source.read("labels"))
+        found = self._list_label_sets(matches, check)
+        return _write_data(sorted({name for labels in found for name in labels}))
+
+    def _list_label_values(self, label: str, arguments: server.Arguments, check: collection.Check) -> types.Response:
+        matches = arguments.list("match[]")
+        queries = matches or [each.query for each in self._source.about.queries]
+        found = self._list_label_sets(queries, check)
+        values = sorted({labels[label] for labels in found if label in labels})
+        return _write_data(values, "" if matches else _PARTIAL)
+
+    def _list_label_sets(self, queries: Iterable[str], check: collection.Check) -> Iterator[dict[str, str]]:
+        """Yields the labels of each series of some queries."""
+        for query in queries:
+            yield from (series.metric for series in self._select(query, check))
+
+    def _list_rules(self, arguments: server.Arguments, _check: collection.Check) -> types.Response:
+        document, wanted = self._read_data("rules"), _RULE_TYPES.get(arguments.text("type"))
+        groups = server.list_dicts(document.get("groups"))
+        if wanted is not None:
+            for group in groups:
+                group["rules"] = [each for each in server.list_dicts(group.get("rules")) if each.get("type") == wanted]
+            groups = [group for group in groups if group["rules"]]
+        return _write_data({"groups": groups})
+
+    def _list_targets(self, arguments: server.Arguments, _check: collection.Check) -> types.Response:
+        if arguments.text("state") == "dropped":
+            raise saved_source.not_captured('dropped targets were not captured; write state="active"')
+        active = server.list_dicts(self._read_data("targets").get("activeTargets"))
+        warning = "" if arguments.text("state") == "active" else "the snapshot holds no dropped targets"
+        return _write_data({"activeTargets": active, "droppedTargets": []}, warning)
+
+    def _list_metadata(self, arguments: server.Arguments, _check: collection.Check) -> types.Response:
+        known, metric = self._read_data("metadata"), arguments.text("metric")
+        if not metric:
+            return _write_data(known)
+        return _write_data({metric: known[metric]} if metric in known else {})
+
+    def _read_data(self, operation: str) -> dict[str, Any]:
+        """Returns `data` of a captured answer; empty if it is no object."""
+        document = self._source.read(operation)
+        data = document.get("data") if isinstance(document, dict) else None
+        return data if isinstance(data, dict) else {}
+
+
+def _read_samples(series: saved_source.Series) -> list[tuple[float, str]]:
+    """Returns the samples, oldest first. Raises ClusterError (cluster.broken)."""
+    try:
+        return sorted(_SAMPLES.decode(series.values))
+    except msgspec.MsgspecError:
+        raise errors.ClusterError(
+            "the samples of a series in the snapshot are damaged", code="cluster.broken"
+        ) from None
+
+
+def _write(time: float, value: str) -> tuple[float | int, str]:
+    return (int(time) if time.is_integer() else time), value
+
+
+def _write_sample(labels: Mapping[str, str], time: float, value: str) -> bytes:
+    return msgspec.json.encode({"metric": labels, "value": _write(time, value)})
+
+
+def _write_data(data: Any, warning: str = "") -> types.Response:
+    return responses.pieces([msgspec.json.encode({"status": "success", "data": data})], warning)
+
+
+def _write_result(kind: str, parts: Iterable[bytes], warning: str = "") -> types.Response:
+    """Returns the answer of a query, written series by series."""
+
+    def write() -> Iterator[bytes]:
+        yield b'{"status":"success","data":{"resultType":"%s","result":[' % kind.encode()
+        for number, part in enumerate(parts):
+            yield b"," + part if number else part
+        yield b"]}}"
+
+    return responses.pieces(write(), warning)

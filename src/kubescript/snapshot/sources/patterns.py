@@ -1,0 +1,85 @@
+"""Regular expressions of matchers and line filters, as far as the host can compare them with a stranger's texts.
+
+Each becomes a pattern of Python's without any way back: its time grows with its length times the text's. RE2 would take
+all of them, but hostile patterns and texts meet it only in the masking process.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from kubescript import errors
+
+__all__ = ["compile_pattern"]
+
+_MAX_LENGTH: Final = 300
+_FLAG: Final = "(?i)"
+_GROUP: Final = re.compile(r"\((?:\?:)?([^()\\]*)\)")
+_ATOM: Final = re.compile(
+    r"(?P<any>\.\*|\.\+)|(?P<one>\.)|(?P<bar>\|)|(?P<begin>\^)|(?P<end>\$)"
+    r"|\\(?P<escaped>[^A-Za-z0-9])|(?P<plain>[^\\?*+()\[\]{}])"
+)
+_Atom = tuple[str, str]
+"""The kind of an atom, and its fixed part in Python's grammar."""
+
+
+def compile_pattern(text: str, *, is_whole: bool) -> re.Pattern[str]:
+    """Returns a pattern whose `fullmatch` is as RE2's; of a part of the text unless `is_whole`. Raises RequestError
+    for what is more than literals, `.`, `.*`, `.+` and `|`."""
+    if len(text) > _MAX_LENGTH:
+        raise _refuse(text)
+    body = text.removeprefix(_FLAG)
+    group = _GROUP.fullmatch(body)
+    choices: list[list[_Atom]] = [[]]
+    for atom in _read_atoms(group[1] if group else body, text):
+        if atom[0] == "bar":
+            choices.append([])
+        else:
+            choices[-1].append(atom)
+    written = "|".join(_write(choice, text, is_whole=is_whole) for choice in choices)
+    return re.compile(written, re.DOTALL | (re.IGNORECASE if body != text else 0))
+
+
+def _read_atoms(body: str, text: str) -> Iterator[_Atom]:
+    """Yields the atoms. Raises RequestError."""
+    at = 0
+    while at < len(body):
+        found = _ATOM.match(body, at)
+        if found is None:
+            raise _refuse(text)
+        at = found.end()
+        kind = str(found.lastgroup)
+        fixed = {"any": "." if found[0] == ".+" else "", "one": "."}
+        yield kind, fixed[kind] if kind in fixed else re.escape(found[kind])
+
+
+def _write(choice: list[_Atom], text: str, *, is_whole: bool) -> str:
+    """Returns one alternative in Python's grammar. Raises RequestError."""
+    is_begun, is_ended = choice[:1] == [("begin", "\\^")], choice[-1:] == [("end", "\\$")]
+    inner = choice[is_begun : len(choice) - is_ended]
+    parts = [""] if is_begun or is_whole else ["", ""]
+    for kind, fixed in inner:
+        if kind in {"begin", "end"}:
+            raise _refuse(text)
+        parts[-1] += fixed
+        if kind == "any":
+            parts.append("")
+    if not (is_ended or is_whole):
+        parts.append("")
+    first, *rest = parts
+    if not rest:
+        return first
+    # Each part is taken where it first stands and the search never comes back, as in `fnmatch`: a part has one length,
+    # so its first place is never worse than a later one.
+    between = "".join(f"(?>.*?{part})" for part in rest[:-1])
+    return f"{first}{between}.*{rest[-1]}"
+
+
+def _refuse(text: str) -> errors.RequestError:
+    return errors.RequestError(
+        f"a snapshot cannot compare with the regular expression {text[:60]!r}; write literals with . .* .+ and |, such "
+        'as "web-.*|api-.*", or filter in the script',
+        code="request.source",
+    )

@@ -1,0 +1,66 @@
+"""What the saved sources of all kinds have in common: a request with its arguments comes in, an answer goes out."""
+
+from __future__ import annotations
+
+import time
+from typing import Any, Protocol
+
+from kubescript import errors, types
+from kubescript.request import request
+from kubescript.snapshot import collection
+from kubescript_sandbox.host import cancellation
+
+__all__ = ["Arguments", "Saved", "list_dicts"]
+
+
+class Arguments:
+    """The arguments of one request."""
+
+    def __init__(self, query: tuple[tuple[str, str], ...]) -> None:
+        self._query = query
+
+    def list(self, name: str) -> list[str]:
+        """Returns all values of a name."""
+        return [text for own, text in self._query if own == name]
+
+    def text(self, name: str) -> str:
+        """Returns the value of a name; empty if there is none."""
+        return next(iter(self.list(name)), "")
+
+    def number(self, name: str, default: float) -> float:
+        """Returns a number. The door writes numbers, so the text of one is valid."""
+        text = self.text(name)
+        return float(text) if text else default
+
+
+class _Answers(Protocol):
+    """Answers one operation, whose path is below the source's own API."""
+
+    def answer(self, operation: str, arguments: Arguments, check: collection.Check) -> types.Response:
+        """Returns the answer. Raises KubescriptError."""
+
+
+class Saved:
+    """A server of `base.Server` over one saved source."""
+
+    def __init__(self, prefix: str, answers: _Answers) -> None:
+        """`prefix` is the path of the API."""
+        self._prefix = prefix
+        self._answers = answers
+
+    def perform(self, call: request.Request, timeout_s: float, cancel: cancellation.Cancellation) -> types.Response:
+        """Answers a call; see `base.Server`. Raises ClusterError (cluster.not_captured) for what was not captured."""
+        check = collection.Deadline(time.monotonic() + timeout_s, cancel)
+        operation = call.path.removeprefix(self._prefix)
+        try:
+            return self._answers.answer(operation, Arguments(call.query), check)
+        except RecursionError:
+            raise errors.ClusterError("an answer in the snapshot is nested too deep", code="cluster.broken") from None
+
+    def close(self) -> None:
+        """Does nothing: no file stays open."""
+
+
+def list_dicts(value: Any) -> list[dict[str, Any]]:
+    """Returns the objects in a list of a stranger's document; empty if it is none."""
+    return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []

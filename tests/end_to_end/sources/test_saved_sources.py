@@ -1,0 +1,119 @@
+"""Scripts ask the sources of a snapshot as they ask live ones; what was not captured is an error that says what was."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+from kubescript import errors
+from tests.kit import clients, saved_sources
+from tests.kit.saved_sources import USED
+
+ANSWERS: Final[dict[str, Any]] = {
+    # "now" is when the snapshot was taken, and the series that had ended by then is in no answer of that time.
+    f"[(s['pod'], s.value) for s in prom.query('{USED}{{namespace=\"shop\"}}')]": [["web-1", 60]],
+    f"[(s['pod'], s.value) for s in prom.query('{USED}{{pod=\"web-2\", namespace=\"shop\"}}', time='-40m')]": [
+        ["web-2", 20]
+    ],
+    f"[(s['pod'], len(s.values), s.delta) for s in prom.query_range('{USED}{{namespace=\"shop\"}}')]": [
+        *(["web-1", 61, 60], ["web-2", 31, 30])
+    ],
+    f"prom.query_range('{USED}{{namespace=\"shop\",pod!~\"web-2|a.*b\"}}', '-10m', step='5m')[0].values": [
+        *(50, 55, 60)
+    ],
+    # A rule's own expression, written in another way.
+    f"prom.query('max by(pod)( {USED}{{namespace=\"shop\"}} )>50 # high')[0].value": 60,
+    "[r.name for g in prom.rules(type='alert') for r in g.rules]": ["Full"],
+    f"prom.labels(), prom.label_values('pod', '{USED}{{namespace=\"shop\"}}')": [
+        *(["__name__", "namespace", "pod"], ["web-1", "web-2"])
+    ],
+    f'prom.series(\'{USED}{{namespace="shop",pod=~".*-1"}}\')[0].pod': "web-1",
+    f"prom.metadata('{USED}')": {USED: [{"type": "gauge"}]},
+    '[s.lines for s in loki.query_range(\'{pod="web-1"} |= "error" != "3"\')]': [["error 1"]],
+    "[s.lines for s in loki.query_range('{pod=~\"web-1|x\"} |~ \"(?i)ERR.* 3$\"', direction='forward')]": [["error 3"]],
+    "[s.lines for s in loki.query_range('{pod=\"web-1\"}', limit=2)]": [["error 3", "info 2"]],
+    "loki.query_range('{pod=\"web-1\"}')[0].pod().status.phase": "Running",
+    "loki.labels(), loki.label_values('pod', '{namespace=\"shop\"}')[-1]": [["namespace", "pod"], "web-3"],
+    "[a.status.state for a in alertmanager.alerts(filter='severity=\"critical\"', silenced=False)]": ["active"],
+    "len(alertmanager.alerts(receiver='te.*')), alertmanager.alerts(filter='severity=info')": [2, []],
+    "[s.id for s in alertmanager.silences(filter={'severity': 'critical'})]": ["s1"],
+}
+"""Scripts and their results."""
+REFUSALS: Final = {
+    f"prom.query('rate({USED}[5m])')": "compute in the script",
+    f"prom.query('{USED}{{pod=\"web-1\"}}')": f'Of 2 captured queries: {USED}{{namespace="shop"}}. Write one as it stan',
+    f'prom.query(\'{USED}{{namespace="shop", pod=~"(a|b)+"}}\')': "a snapshot cannot compare with the regular expression",
+    f"prom.query('{USED}{{namespace=\"shop\"}}', time='-3h')": "this time was not captured; captured were the times from",
+    'loki.query_range(\'{pod="web-1"} |~ "[13]$"\')': "a snapshot cannot compare with the regular expression",
+    "prom.targets()": "prom targets was not captured: 403 Forbidden",
+    "loki.query('sum(count_over_time({pod=\"web-1\"}[5m]))')": "only lines were captured",
+    "loki.query_range('{pod=\"web-1\"} | json')": "a snapshot has no answer to",
+}
+GAPS: Final = {
+    f"prom.query_range('{USED}{{namespace=\"shop\"}}', '-2h')": "captured were the times from",
+    "prom.label_values('pod')": "the snapshot holds only the series of rules, alerts and --series",
+    "loki.query_range('{namespace=\"shop\"}')": "of 1 of these streams, only the newest lines were captured; of 1 of these "
+    "streams, no line was captured",
+}
+"""Scripts whose answers are not whole, and what is said beside them."""
+
+
+def test_scripts_ask_saved_sources(tmp_path: Path) -> None:
+    """A snapshot answers what it holds all of, at its own time; the rest is refused with what to write instead, or said
+    beside the answer."""
+    with clients.asking("--snapshot", str(saved_sources.write(tmp_path))) as ask:
+        for script, result in ANSWERS.items():
+            found = clients.text(ask(script))
+            assert _read(found) == result, (script, found)
+        for script, message in REFUSALS.items():
+            assert message in clients.text(ask(script)), script
+            assert clients.text(ask(f"prom.query('{USED}{{namespace=\"shop\"}}')[0].value")) == "60"
+        for script, message in GAPS.items():
+            assert message in clients.text(ask(script)), script
+
+
+DEEP: Final = "[" * 200_000
+RULE: Final = f"len(prom.query({saved_sources.RULE!r}))"
+HOSTILE: Final = [
+    ("queries/1.json", '{"data":{"result":[{"metric":{},"values":[["x"]]}]}}', RULE, "samples of a series in the snap"),
+    ("queries/1.json", DEEP, RULE, "sources/prom/queries/1.json of the snapshot cannot be served: it is damaged"),
+    ("queries/1.json", '{"data":{}}', RULE, "sources/prom/queries/1.json of the snapshot cannot be served: it is dam"),
+    ("rules.json", DEEP, "prom.rules()", "sources/prom/rules.json of the snapshot cannot be served: it is damaged"),
+    ("rules.json", '{"data":{"groups":[7,{"rules":7}]}}', "len(prom.rules(type='alert'))", "0"),
+    ("metadata.json", "null", "len(prom.metadata())", "0"),
+]
+"""A file, what a stranger writes there, a script that needs it, and what the script is told."""
+
+
+def test_hostile_files_are_refused(tmp_path: Path) -> None:
+    """A stranger's file that is not what it must be is an error of the call that needs it, or holds nothing; the next
+    call works. A damaged description is an error of the start."""
+    folder = saved_sources.write(tmp_path) / "sources" / "prom"
+    with clients.asking("--snapshot", str(tmp_path)) as ask:
+        for name, text, script, message in HOSTILE:
+            whole = (folder / name).read_text()
+            (folder / name).write_text(text)
+            assert message in clients.text(ask(script)), (name, text[:50])
+            (folder / name).write_text(whole)
+            assert clients.text(ask(RULE)) == "1"
+        (folder / "labels.json").unlink()
+        (folder / "labels.json").symlink_to("/etc/passwd")
+        assert "it is a link that leads out of the snapshot's folder" in clients.text(ask("prom.labels()"))
+        assert clients.text(ask(RULE)) == "1"
+    (folder / "source.json").write_text('{"kind": "prometheus", "queries": 7}')
+    with (
+        pytest.raises(errors.ConfigError, match=r"sources/prom/source\.json of the snapshot cannot be served"),
+        clients.application(("--snapshot", str(tmp_path))),
+    ):
+        pass
+
+
+def _read(text: str) -> Any:
+    """Returns an answer as data, or as text where it is none."""
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text

@@ -76,7 +76,7 @@ def _write_logs(folder: Path) -> None:
     """Two streams, of which one has only its newest lines, and a third whose lines were left out."""
     streams = [{"namespace": "shop", "pod": pod} for pod in ("web-1", "web-2", "web-3")]
     lines = [[f"{NOW - 60 + at}000000000", f"{'error' if at % 2 else 'info'} {at}"] for at in range(4)]
-    queries = [
+    queries: list[dict[str, Any]] = [
         {"query": '{namespace="shop", pod="web-1"}', "result": [{"stream": streams[0], "values": lines}]},
         {
             "query": '{namespace="shop", pod="web-2"}',

@@ -245,6 +245,20 @@ def test_what_a_source_says(answer: Any, message: str) -> None:
     assert world.run("prom.query('x')[0].value") == 1.5
 
 
+EVIL = """
+class Equal(str):
+    def __eq__(self, other): return True
+    def __hash__(self): return hash("prom")
+"""
+
+
+def test_a_text_that_equals_every_name_reads_nothing_private() -> None:
+    """A script's class of str may claim anything; what it reads is a part that is named."""
+    world = World()
+    assert world.run(EVIL + "prom.query('x')[0][Equal('_objects')] == prom.query('x')[0].labels")
+    assert "there is no source 'x'" in world.failure(EVIL + "k8s.source(Equal('x'))")
+
+
 def test_a_source_of_another_cluster() -> None:
     """Is asked there, and its errors name the cluster."""
     world = World(**{"away/query": _refusal(503, b"down")})

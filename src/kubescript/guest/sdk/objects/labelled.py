@@ -76,8 +76,10 @@ class Labelled(Mapping[str, Any]):
         return {**self.labels, **self._figures()}
 
     def __getitem__(self, key: str) -> Any:
-        if key in self._parts:
-            return getattr(self, key)
+        # Attack: a script's own class of str equals each part, and has the text of a private attribute.
+        for part in self._parts:
+            if key == part:
+                return getattr(self, part)
         if key in self.labels:
             return self.labels[key]
         hint = names.suggestion(key, [*self.labels, *self._parts], _LISTED)

@@ -23,10 +23,11 @@ _GLOBALS: Final = {"prometheus": "prom", "alertmanager": "alertmanager", "loki":
 
 def open_source(known: Mapping[str, str], name: Any, session: session.Session, objects: labelled.Objects) -> Any:
     """Returns a source by its name; `known` has the kinds by name. Raises ValueError, which names the nearest ones."""
-    kind = known.get(name) if isinstance(name, str) else None
-    if kind is None:
-        raise ValueError(f"there is no source {name!r}; {names.suggestion(str(name), known)}")
-    return _CLASSES[kind](session, name, objects)
+    # A script's own class of str may equal every name.
+    plain = str.__str__(name) if isinstance(name, str) else repr(name)
+    if plain not in known:
+        raise ValueError(f"there is no source {plain!r}; {names.suggestion(plain, known)}")
+    return _CLASSES[known[plain]](session, plain, objects)
 
 
 def first_of_each(known: Mapping[str, str]) -> dict[str, str]:

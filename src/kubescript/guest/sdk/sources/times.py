@@ -76,9 +76,10 @@ def _parse_number(text: str, name: str, usual: str) -> float:
 def _number(value: Any, name: str, usual: str) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise TypeError(f"{name} is {usual}, not a {type(value).__name__}")
-    if not math.isfinite(value) or value < 0:
-        raise ValueError(f"{name}={value!r} is not {usual}")
-    return float(value)
+    number = float(value)
+    if not math.isfinite(number) or number < 0:
+        raise ValueError(f"{name}={number!r} is not {usual}")
+    return number
 
 
 def _to_seconds(number: float) -> float:
@@ -99,4 +100,5 @@ def _write_moment(value: datetime.datetime) -> str:
 
 
 def _write(seconds: float) -> str:
-    return f"{seconds:.3f}".rstrip("0").rstrip(".")
+    # A script's own class of timedelta may give any object.
+    return f"{float(seconds):.3f}".rstrip("0").rstrip(".")

@@ -12,7 +12,7 @@ from typing import Final
 
 from kubescript import errors
 
-__all__ = ["check_length", "check_log_query", "check_metric_query"]
+__all__ = ["check_label", "check_length", "check_log_query", "check_metric_query"]
 
 MAX_LENGTH: Final = 8_000
 """The maximum number of characters of an expression."""
@@ -26,6 +26,8 @@ _TOKEN: Final = re.compile(
     re.DOTALL,
 )
 _LITERAL: Final = re.compile(r"\\.|([A-Za-z0-9])")
+_ESCAPED: Final = "U__"
+"""How an escaped name begins."""
 _STAGES: Final = frozenset({"json", "logfmt", "decolorize", "drop", "keep", "unwrap"})
 """The stages of LogQL that leave each value under its own name."""
 _PARSERS: Final = frozenset({"json", "logfmt"})
@@ -44,6 +46,13 @@ def check_length(text: str) -> None:
         raise _refuse(f"an expression has more than {MAX_LENGTH} characters", "a shorter one")
     if not text.strip():
         raise _refuse("the expression is empty", 'one: prom.query("up")')
+
+
+def check_label(name: str) -> None:
+    """Refuses the name of a label that Prometheus would read as another one. Raises RequestError."""
+    # Attack: `U__p_61_ssword` is `password` to Prometheus 3, and no name of a secret to the masker.
+    if name.startswith(_ESCAPED):
+        raise _refuse(f"a name that begins with {_ESCAPED} stands for another one", "the label's own name")
 
 
 def check_metric_query(text: str) -> None:

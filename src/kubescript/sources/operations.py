@@ -81,7 +81,11 @@ _PROMETHEUS: Final = Kind(
         "metadata": Operation("/api/v1/metadata", (), ("metric", "limit")),
     },
     _seconds,
-    {"query": expressions.check_metric_query, "match": expressions.check_metric_query},
+    {
+        "query": expressions.check_metric_query,
+        "match": expressions.check_metric_query,
+        "label": expressions.check_label,
+    },
     "/api/v1/status/buildinfo",
 )
 _ALERTMANAGER: Final = Kind(

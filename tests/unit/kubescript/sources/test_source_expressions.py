@@ -90,3 +90,10 @@ def test_hostile_text_is_read_in_linear_time() -> None:
                 check(text)
             except errors.RequestError:
                 continue
+
+
+def test_no_label_has_two_names() -> None:
+    """The escaped form of a name is refused: the masker would not see that a secret's name is meant."""
+    with pytest.raises(errors.RequestError, match="write the label's own name"):
+        expressions.check_label("U__db_5f_password")
+    expressions.check_label("db.password")

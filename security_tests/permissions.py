@@ -42,7 +42,7 @@ QUERY = {
     "watch", "allowWatchBookmarks", "sendInitialEvents", "force", "orphanDependents", "previous", "timestamps", "limit", "timeoutSeconds",
     "gracePeriodSeconds", "sinceSeconds", "tailLines", "limitBytes", "labelSelector", "fieldSelector", "continue", "resourceVersion",
     "resourceVersionMatch", "dryRun", "fieldManager", "fieldValidation", "propagationPolicy", "container", "sinceTime", "stream",
-    "includeObject", "hash", "verbose", "timeout",
+    "includeObject", "hash", "verbose", "timeout", "metricLabelSelector",
 }  # fmt: skip
 ACCEPTS = {
     "application/json", "text/plain, application/json", "application/json;as=Table;v=v1;g=meta.k8s.io,application/json",
@@ -61,6 +61,8 @@ def permitted(parsed: Info, *, read_only: bool) -> bool:
         return False
     if parsed.verb == "proxy" or parsed.subresource in TUNNELS:
         return False
+    if parsed.group.endswith(".metrics.k8s.io"):
+        return parsed.method == "GET" and is_metric(parsed)
     if (
         parsed.group not in BUILT_IN
         and not parsed.group.endswith(".k8s.io")
@@ -70,6 +72,15 @@ def permitted(parsed: Info, *, read_only: bool) -> bool:
     if parsed.method == "GET":
         return parsed.verb in {"get", "list", "watch"} and parsed.subresource in READABLE
     return is_question(parsed) or (not read_only and writable(parsed))
+
+
+def is_metric(parsed: Info) -> bool:
+    """Whether a path names a custom metric of objects or of a namespace, or an external metric."""
+    if parsed.group.startswith("external."):
+        return parsed.verb == "list" and bool(parsed.namespace) and not parsed.name and not parsed.subresource
+    if parsed.verb != "get" or not parsed.name:
+        return False
+    return bool(parsed.subresource) or (parsed.resource == "metrics" and bool(parsed.namespace))
 
 
 def is_question(parsed: Info) -> bool:

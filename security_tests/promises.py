@@ -133,6 +133,7 @@ PROMISES: Final = (
     Promise("P-20", "policy", "A rule about objects holds under every group that serves them.", "review: extensions/v1beta1"),
     Promise("P-21", "policy", "A caller limited to namespaces is served and changes nothing of another one, whatever path, form, kind or tool asks for it.", "issue 34"),
     Promise("P-22", "policy", "A caller reaches the found clusters within contexts and context_selector at each moment, and no other, however clusters and labels come and go.", "issue 34"),
+    Promise("P-23", "policy", "Of a kubelet nothing but the log of a service and the statistics is read, by two fixed paths, and nothing unless the operator permits it.", "issue 35"),
     Promise("P-15", "policy", "A plan's diff shows every field that changes, or there is no plan.", "issue 14: approvals"),
     Promise("F-01", "faults", "An API server that misbehaves is a named error in time, never an empty cluster.", "decision 8, issue 4"),
     Promise("F-02", "faults", "An API server that dies is missed only while it is gone.", "issue 4"),

@@ -192,6 +192,9 @@ def reads() -> Iterator[exchanges.Call]:
         "api/v1/nodes", "api/v1/persistentvolumes", "apis/rbac.authorization.k8s.io/v1/clusterroles", "apis/metrics.k8s.io/v1beta1/nodes",
         "apis/metrics.k8s.io/v1beta1/pods", "apis/storage.k8s.io/v1/storageclasses", "apis/project.openshift.io/v1/projects",
         f"apis/project.openshift.io/v1/projects/{OTHER}", "api/v1/lists", f"api/v2/namespaces/{OTHER}/pods", "api/v2/pods",
+        "kubescript/nodes/n/summary", "apis/custom.metrics.k8s.io/v1beta2/nodes/*/heat", f"apis/custom.metrics.k8s.io/v1beta2/namespaces/{OTHER}/pods/*/heat",
+        f"apis/custom.metrics.k8s.io/v1beta2/namespaces/{OWN[0]}/nodes/*/heat", f"apis/custom.metrics.k8s.io/v1beta2/namespaces/{OTHER}/metrics/heat",
+        f"apis/external.metrics.k8s.io/v1beta1/namespaces/{OTHER}/heat",
     ):  # fmt: skip
         yield exchanges.Call("GET", tuple(path.split("/")))
     yield exchanges.Call("GET", ("api", "v1", "watch", "namespaces", OTHER), (("timeoutSeconds", "1"),))

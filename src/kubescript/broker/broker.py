@@ -267,13 +267,16 @@ class Broker:
             planned=call.is_planned,
         )
 
+    def _is_echo(self, call: call.Call, response: types.Response) -> bool:
+        """Says whether the answer may repeat words of the script."""
+        # Errors and answers to writes quote what the script sent.
+        return response.status >= 400 or call.request.verb not in _READS
+
     def _mask_body(self, call: call.Call) -> types.Response:
         """Returns the answer with a body that is masked while it is read."""
         response = call.response
         assert response is not None
-        # Errors and answers to writes quote what the script sent.
-        echoes = response.status >= 400 or call.request.verb not in _READS
-        redact = self._redact_echo if echoes else self._redact
+        redact = self._redact_echo if self._is_echo(call, response) else self._redact
         body = answer.Body(call, response)
         chunks = body.mask(redact)
         # The masking process decompresses the body: the host, which has the credentials, decompresses nothing.

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Final
 
-from kubescript import config, errors, redaction
+from kubescript import config, errors, redaction, types
 from kubescript.broker import answer, broker, call
 from kubescript.cluster import base
 from kubescript.kube import namespace_patterns, wildcards
@@ -100,6 +100,11 @@ class SourceCall(broker.Broker):
             about = {"event": "cluster.remedy", "context": call.cluster}
             log.warning("the source %s refuses a call (%s): %s", self._source.name, reply.status, remedy, extra=about)
         return reply
+
+    def _is_echo(self, call: call.Call, response: types.Response) -> bool:
+        # Attack: `absent(x{password="guess"})` gives a guess back as a label, whose mask would confirm it.
+        is_query = bool(self._question.expression) and not self._is_ours
+        return is_query or super()._is_echo(call, response)
 
     def _decide(self, call: call.Call) -> None:
         decision = self._judge_caller() or self._judge_points(call)

@@ -41,6 +41,12 @@ SCRIPTS: Final = (
     f"prom.series('up', start={NOW - 60}), prom.label_values('db_password', start={NOW - 60})",
     f"prom.label_values('U__db_5f_p_61_ssword', start={NOW - 60})",
 )
+GUESS: Final = (
+    f"""guess = prom.query('absent(nothing{{db_password="{PASSWORD}"}})', time={NOW})[0].metric['db_password']\n"""
+    f"real = prom.query('up', time={NOW})[0].metric['db_password']\n"
+    "'redacted' in guess, 'redacted' in real, guess == real"
+)
+"""A script that has the source repeat its guess."""
 
 
 def test_no_secret_of_a_source_reaches_a_script(
@@ -55,6 +61,7 @@ def test_no_secret_of_a_source_reaches_a_script(
     )
     with clients.asking("--kubeconfig", str(scratch.kubeconfig), "--config", str(config)) as ask:
         answers = {script: clients.text(ask(script)) for script in SCRIPTS}
+        assert clients.text(ask(GUESS)) == "[true,true,false]"
     for script, text in answers.items():
         assert not [secret for secret in (*KEY, PASSWORD) if secret in text], script
     for script in SCRIPTS[:2]:

@@ -1,16 +1,19 @@
-"""Scripts ask a real Prometheus, Loki and Alertmanager, and join what they say with the cluster's objects."""
+"""Scripts ask a real Prometheus, Loki and Alertmanager and a recorded Tempo, and join what they say with the cluster's objects."""
 
 from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Final
+
+import pytest
 
 from tests.kit import app_objects, clients, paths
 from tests.kit.controlplane.server import ControlPlane
 from tests.kit.controlplane.writer import Writer
+from tests.kit.engines import tempo
 from tests.kit.engines.alertmanager import Alertmanager
 from tests.kit.engines.loki import Loki
 from tests.kit.engines.prometheus import Prometheus
@@ -51,30 +54,43 @@ SCRIPTS: Final[dict[str, Any]] = {
         ["all is well"],
         "web",
     ],
+    "t = tempo.search('{}', start='-1h')[0]\n[(s.service, s.name, s.duration_ms) for s in tempo.trace(t.traceID).spans], t.durationMs": [
+        *([["web", "GET /buy", 4300], ["checkout", "POST /pay", 4000]], 4300)
+    ],
 }
 """Scripts and their results, with `shop` for the namespace."""
 REFUSALS: Final = {
-    "prom.query('up[')": "BadRequestException: 400 Bad Request: prom.query: invalid parameter",
+    "prom.query('up[')": "BadRequestException: 400 Bad Request: prometheus.query: invalid parameter",
     "prom.query_range('up[5m]')": "write rate(x[5m]), or x without [5m]",
     "loki.query('{namespace=\"shop\"} |= oh')": "BadRequestException: 400 Bad Request: loki.query: parse error",
     "loki.query('{namespace=~\".*\"}')": "the selector matches every stream; write name a label",
     "alertmanager.alerts(filter='oh no')": "400 Bad Request: alertmanager.alerts: bad matcher format",
-    "tempo.search('{}')": "NameError: name 'tempo' is not defined; this server has none ([sources] of its settings)",
+    "tempo.trace('00')": "NotFoundException: 404 Not Found: tempo.trace: trace not found",
 }
 """Scripts that fail, and what a model is told."""
 
 
-def test_scripts_join_sources_and_objects(
+@pytest.fixture
+def recorded() -> Iterator[tempo.Recorded]:
+    """A recorded Tempo with one trace."""
+    trace, root = "4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b1"
+    spans = [
+        tempo.Span(trace, root, "GET /buy", "web", NOW - 60, 4.3),
+        tempo.Span(trace, "00f067aa0ba902b2", "POST /pay", "checkout", NOW - 59.9, 4, root),
+    ]
+    with tempo.Recorded(spans) as server:
+        yield server
+
+
+@pytest.fixture
+def sources(
     prometheus3: Callable[..., Prometheus],
     loki: Loki,
     alertmanager: Alertmanager,
-    scratch: ControlPlane,
+    recorded: tempo.Recorded,
     namespace: str,
-    tmp_path: Path,
-) -> None:
-    """Each answers what models write at the first try, also by the page's script; what a server refuses says why, and
-    the next call works."""
-    Writer(scratch.kubeconfig).create(app_objects.pod(namespace, "web", "web"))
+) -> dict[str, str]:
+    """The URLs of one source of each kind, all of which know something of a pod `web`."""
     rules = [{"name": "rules", "rules": [{"alert": "Never", "expr": "vector(1) > 2"}]}]
     prometheus = prometheus3(openmetrics=_series(namespace), rules=rules)
     lines = [(NOW - 90, "error: one"), (NOW - 60, "error: two"), (NOW - 30, "all is well")]
@@ -82,20 +98,37 @@ def test_scripts_join_sources_and_objects(
     labels = {"alertname": "Slow", "severity": "critical", "namespace": namespace, "pod": "web"}
     alertmanager.post_alerts([{"labels": labels}])
     alertmanager.silence({"alertname": "Other"}, NOW, NOW + 3_600, "for the test")
+    return {"prometheus": prometheus.url, "loki": loki.url, "alertmanager": alertmanager.url, "tempo": recorded.url}
+
+
+def test_scripts_join_sources_and_objects(
+    sources: dict[str, str], scratch: ControlPlane, namespace: str, tmp_path: Path
+) -> None:
+    """Each answers what models write at the first try, also by the page's script; what a server refuses says why, and
+    the next call works."""
+    Writer(scratch.kubeconfig).create(app_objects.pod(namespace, "web", "web"))
     config = tmp_path / "kubescript.toml"
-    urls = {"prom": prometheus.url, "loki": loki.url, "alertmanager": alertmanager.url}
-    kinds = {"prom": "prometheus"}
-    tables = [f'[sources.{name}]\nkind = "{kinds.get(name, name)}"\nurl = "{url}"\n' for name, url in urls.items()]
+    tables = [f'[sources.{kind}]\nkind = "{kind}"\nurl = "{url}"\n' for kind, url in sources.items()]
     config.write_text("".join(tables))
     with clients.asking("--kubeconfig", str(scratch.kubeconfig), "--config", str(config)) as ask:
+
+        def answer(script: str) -> str:
+            return clients.text(ask(script.replace("shop", namespace)))
+
         for script, result in SCRIPTS.items():
-            found = clients.text(ask(script.replace('"shop"', f'"{namespace}"')))
-            assert _read(found) == json.loads(json.dumps(result).replace('"shop"', f'"{namespace}"')), script
+            assert _read(answer(script)) == json.loads(json.dumps(result).replace("shop", namespace)), script
         for script, message in REFUSALS.items():
-            found = clients.text(ask(script.replace('"shop"', f'"{namespace}"')))
-            assert message in found, script
-            assert clients.text(ask("prom.query('vector(1)')[0].value")) == "1"
-        assert clients.text(ask(PAGE.replace("shop", namespace))) == "pod   node  max\ngone  -     22\nweb   -     11"
+            assert message in answer(script), script
+            assert answer("prom.query('vector(1)')[0].value") == "1"
+        assert answer(PAGE) == "pod   node  max\ngone  -     22\nweb   -     11"
+
+
+def test_without_a_source_its_name_says_so(scratch: ControlPlane) -> None:
+    """A model learns that there is none, and what there is instead."""
+    with clients.asking("--kubeconfig", str(scratch.kubeconfig)) as ask:
+        told = clients.text(ask("prom.query('up')"))
+        assert "name 'prom' is not defined; this server has none ([sources]" in told and "k8s.metricsV1beta1()" in told
+        assert clients.text(ask("1 + 1")) == "2"
 
 
 def _read(text: str) -> Any:

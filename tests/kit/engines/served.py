@@ -23,11 +23,13 @@ class Served(startable.Startable):
 
             def do_GET(self) -> None:
                 """Answers it."""
-                status, body = answer(urllib.parse.urlsplit(self.path))
+                status, text = answer(urllib.parse.urlsplit(self.path))
+                body = text.encode()
                 self.send_response(status)
                 self.send_header("Content-Type", content_type)
+                self.send_header("Content-Length", str(len(body)))
                 self.end_headers()
-                self.wfile.write(body.encode())
+                self.wfile.write(body)
 
             def log_message(self, *_: object) -> None:
                 """Says nothing."""

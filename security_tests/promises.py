@@ -203,6 +203,7 @@ PROMISES: Final = (
     Promise("D-02", "sources", "No question takes a secret out of the place by which it is masked.", "issue 35: label_replace, line_format"),
     Promise("D-03", "sources", "A question whose answer would be too large is refused before it is sent, and every answer is bounded.", "issue 35: 50 million points"),
     Promise("D-04", "sources", "A caller who is limited to namespaces asks only a source that keeps them apart, for these alone.", "issue 35"),
+    Promise("D-05", "sources", "A caller's token goes only to the source that its audience names, or whose cluster has reviewed it.", "issue 35"),
     Promise("X-11", "commands", "No option of openstackclient that names an account, a cloud, an address or a file is taken from a caller, in any spelling.", "issue 16"),
     Promise("X-12", "commands", "No command of openstackclient that gives a credential or uses a file of the server runs, and none that writes unless the operator allows it.", "issue 16"),
     Promise("X-13", "commands", "Where the list of reads is wrong, no writing request leaves, and none goes to a host that is not in the cloud's catalog.", "issue 16"),

@@ -40,11 +40,13 @@ Step = Callable[[socket.socket], None]
 
 
 class Server:
-    """Answers each request with the next step of its script, then with OK for ever; remembers what it was sent."""
+    """Answers each request with the next step of its script, then with `answer` for ever, which is OK if no test changes
+    it; remembers what it was sent."""
 
     def __init__(self, tls: ssl.SSLContext | None = None, port: int = 0) -> None:
         self.tls = tls
         self.steps: list[Step | bytes] = []
+        self.answer = whole()
         self.requests: list[str] = []
         self._open: list[socket.socket] = []
         self._listener = listener.Listener(self._serve, port)
@@ -56,6 +58,12 @@ class Server:
         return len(self._open)
 
     @property
+    def tokens(self) -> set[str]:
+        """The values of the Authorization headers that it was sent."""
+        lines = "".join(self.requests).split("\r\n")
+        return {line.partition(": ")[2] for line in lines if line.lower().startswith("authorization: ")}
+
+    @property
     def url(self) -> str:
         """Where it is."""
         return f"{'https' if self.tls else 'http'}://127.0.0.1:{self.port}"
@@ -65,7 +73,7 @@ class Server:
         with self.tls.wrap_socket(sock, server_side=True) if self.tls else sock as stream:
             while text := self._read_head(stream):
                 self.requests.append(text)
-                step = self.steps.pop(0) if self.steps else whole()
+                step = self.steps.pop(0) if self.steps else self.answer
                 if isinstance(step, bytes):
                     stream.sendall(step)
                 else:

@@ -26,6 +26,7 @@ _API: Final = "rbac.authorization.k8s.io"
 _ANY: Final = ""
 """An empty name: the verb was used on all objects of the resource."""
 _REFUSED: Final = frozenset({401, 403, 429})
+_SOURCES: Final = "/kubescript/sources/"
 _MASKED: Final = "\N{LEFT-POINTING DOUBLE ANGLE QUOTATION MARK}"
 
 
@@ -46,11 +47,16 @@ def as_yaml(records: Iterable[dict[str, Any]], name: str, *, metadata: bool = Fa
     """
     contexts: defaultdict[str, defaultdict[str, _Used]] = defaultdict(lambda: defaultdict(_Used))
     left_out: set[str] = set()
+    sources: set[str] = set()
     for record in records:
         if record["type"] != "call" or not _was_allowed(record):
             continue
         if record.get("served") and not metadata:
             left_out.add(f"{record['verb']} {record['resource']}")
+            continue
+        # A source is no path of the API server.
+        if record.get("path", "").startswith(_SOURCES):
+            sources.add(record["path"].removeprefix(_SOURCES).partition("/")[0])
             continue
         context = record.get("context", "")
         _add(contexts[context], record)
@@ -62,7 +68,7 @@ def as_yaml(records: Iterable[dict[str, Any]], name: str, *, metadata: bool = Fa
         documents = _documents(namespaces, name)
         parts += [comment + document for document in documents]
     roles = "---\n".join(parts) or "# no recorded call was allowed and answered\n"
-    return _left_out(left_out) + roles
+    return _left_out(left_out) + _list_sources(sources) + roles
 
 
 def _left_out(calls: set[str]) -> str:
@@ -74,6 +80,14 @@ def _left_out(calls: set[str]) -> str:
         f"# left out: {shown}; kubescript served only a part of these, and RBAC would allow whole objects\n"
         "# `kubescript audit role --metadata` includes them\n"
     )
+
+
+def _list_sources(names: set[str]) -> str:
+    """Returns the comment that says which sources were asked."""
+    if not names:
+        return ""
+    shown = sanitizing.printable(", ".join(sorted(names)))
+    return f"# sources asked: {shown}; each with `service` needs a Role of its own, see docs/sources.md\n"
 
 
 def _was_allowed(record: dict[str, Any]) -> bool:

@@ -80,8 +80,8 @@ class Source(section.Section):
             raise ValueError("give one of `auth`, `token_file` and `basic_auth_file`")
         if (self.cert_file is None) != (self.key_file is None):
             raise ValueError("`cert_file` and `key_file` belong together")
-        own = self.token_file, self.basic_auth_file, self.ca_file, self.cert_file
+        own = self.token_file, self.basic_auth_file, self.ca_file, self.cert_file, self.audience, self.tenant
         # The API server's proxy drops credentials, and has its own connection.
         if self.service is not None and any(own):
-            raise ValueError("the API server's proxy passes no credentials on: use `url`, or `auth` alone")
+            raise ValueError("the API server's proxy passes no credentials or tenant on: use `url`, or `auth` alone")
         return self

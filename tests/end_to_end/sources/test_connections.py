@@ -4,7 +4,6 @@ fails says what to fix, to the model and to the operator."""
 from __future__ import annotations
 
 import gzip
-import json
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -139,12 +138,7 @@ def page(status: str, body: bytes, *extra: str) -> bytes:
 
 
 CUT: Final = api_server.then(api_server.head(length=100) + b'{"status":"success"', api_server.hang_up)
-RIGHT: Final = api_server.whole(
-    json.dumps({
-        "status": "success",
-        "data": {"resultType": "vector", "result": [{"metric": {"__name__": "queue"}, "value": [NOW, "7"]}]},
-    }).encode()
-)  # fmt: skip
+RIGHT: Final = api_server.whole(prometheus.vector("7", __name__="queue"))
 BOMB: Final = gzip.compress(b'{"status":"success","data":"' + b"0" * (64 << 20) + b'"}')
 """64 KiB that become 64 MiB."""
 FAULTS: Final[list[tuple[api_server.Step | bytes, str, str]]] = [

@@ -20,7 +20,7 @@ from tests.kit import clients, patience
 from tests.kit import prometheus as debian
 from tests.kit.engines import prometheus3
 
-__all__ = ["PASSWORD", "USER", "Prometheus", "Web"]
+__all__ = ["PASSWORD", "USER", "Prometheus", "Web", "vector"]
 
 USER: Final = "reader"
 PASSWORD: Final = "correct-horse-7-battery"
@@ -54,13 +54,14 @@ class Prometheus(startable.Startable):
         web: Web | None = None,
         every: str = "1s",
         old: bool = False,
+        host: str = "127.0.0.1",
     ) -> None:
         """`openmetrics` is a text with times, none of which is to come, and without its last line; `rules` are groups of
         rules; `targets` and `alertmanager` are HOST:PORT; it scrapes and judges `every` so often; a target's own labels
-        `job` and `instance` are kept; `old` is version 2.42.
+        `job` and `instance` are kept; `old` is version 2.42; it listens at `host`.
         """
         port = clients.free_port()
-        self.address = f"127.0.0.1:{port}"
+        self.address = f"{host}:{port}"
         self.url = f"{'https' if web else 'http'}://{self.address}"
         self.log = folder / "prometheus.log"
         data, settings = folder / "data", folder / "prometheus.yml"
@@ -105,6 +106,12 @@ class Prometheus(startable.Startable):
     def _is_ready(self) -> bool:
         assert self._child.pid is not None, self._child.tail()
         return _READY in self.log.read_text()  # a client would need the certificate and the password
+
+
+def vector(value: str, **labels: str) -> bytes:
+    """The answer to a query that finds one series, for servers that are no Prometheus."""
+    found = [{"metric": labels, "value": [0, value]}]
+    return json.dumps({"status": "success", "data": {"resultType": "vector", "result": found}}).encode()
 
 
 def _settings(folder: Path, targets: Sequence[str], alertmanager: str, every: str) -> dict[str, Any]:

@@ -19,13 +19,15 @@ import msgspec
 
 from kubescript import errors
 from kubescript.broker import broker, records
-from kubescript.capture import cluster_client, container_logs, directory
+from kubescript.capture import cluster_client, container_logs, directory, sources
 from kubescript.kube import kinds
 from kubescript.snapshot import saved_cluster
+from kubescript.sources import door
 
 __all__ = ["Report", "capture"]
 
 _LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
+_MAX_LINES: Final = 100
 _FIELDS: Final = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _TEXTS: Final = msgspec.json.Decoder(dict[str, str])
 
@@ -80,11 +82,16 @@ class Report:
     missing: dict[str, str] = field(default_factory=dict)
     """Why each resource, such as `secrets`, is missing."""
     logs: container_logs.PodLogs = field(default_factory=container_logs.PodLogs)
+    sources: list[str] = field(default_factory=list)
+    """The names of the saved sources."""
 
     def lines(self) -> Iterator[str]:
         """Yields each missing part and the reason; logs that are missing for the same reason share a line."""
-        for what, why in sorted(self.missing.items()):
+        shown = sorted(self.missing.items())
+        for what, why in shown[:_MAX_LINES]:
             yield f"{what}: {why}"
+        if len(shown) > _MAX_LINES:
+            yield f"{len(shown) - _MAX_LINES} more, see snapshot.json"
         yield from self.logs.summary()
 
 
@@ -97,15 +104,24 @@ def capture(
     namespaces: Iterable[str] | None = None,
     logs: int | None = None,
     journal: records.Journal | None = None,
+    sources_: door.Door | None = None,
+    series: Iterable[str] = (),
 ) -> Report:
-    """Saves everything that can be listed (in `namespaces`, if given) and the last `logs` lines of every container.
+    """Saves everything that can be listed (in `namespaces`, if given), the last `logs` lines of every container, and
+    what `sources_` know, with further `series` by their selectors.
 
     Raises ConfigError when OUT exists or cannot be written (disk full included), and ClusterError when the cluster
     cannot be reached at all. In both cases nothing is left behind.
     """
     with directory.atomic(out) as folder:
-        source = cluster_client.Client(broker_, journal)
-        return _Capture(source, folder, namespaces).run(Report(out), cluster, namespace, logs)
+        source = cluster_client.Client(broker_.handle, journal)
+        started = datetime.now(UTC)
+        report = Report(out)
+        if sources_ is not None:  # first, because their "now" is that of the capture
+            beside = sources.Sources(sources_, folder, journal, int(started.timestamp()))
+            beside.save(series)
+            report.sources, report.missing = beside.saved, beside.missing
+        return _Capture(source, folder, namespaces).run(report, started, cluster, namespace, logs)
 
 
 class _Capture:
@@ -121,9 +137,8 @@ class _Capture:
             self._namespaces = sorted(set(namespaces))
         self._logs = container_logs.PodLogs()
 
-    def run(self, report: Report, cluster: str, namespace: str, logs: int | None) -> Report:
-        """Saves everything, and fills in `report`."""
-        started = datetime.now(UTC)
+    def run(self, report: Report, started: datetime, cluster: str, namespace: str, logs: int | None) -> Report:
+        """Saves everything of the cluster, and fills in `report`."""
         for name in self._namespaces or ():
             # A misspelt name must not pass for an empty namespace.
             if self._source.is_missing_namespace(name):
@@ -249,6 +264,7 @@ class _Capture:
             "server": server,
             "resources": report.resources,
             "missing": missing,
+            "sources": report.sources,
         }
         document = msgspec.json.encode(info)
         text = msgspec.json.format(document, indent=1)

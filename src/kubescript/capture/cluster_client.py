@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, Final, TypeVar
 
 import msgspec
@@ -27,6 +27,8 @@ SMALL_S: Final = 15.0
 _MAX_BODY: Final = 256 << 20
 NO_LIST: Final = "the answer was not a list"
 _ENDLESS: Final = "its pages do not end"
+Handle = Callable[[exchanges.Call, operation.Operation, float], broker.Answer]
+"""Answers one call; see `broker.Broker.handle`."""
 _Shape = TypeVar("_Shape")
 
 
@@ -49,10 +51,10 @@ class ReadFailed(Exception):
 
 
 class Client:
-    """A client that sends GET requests through one broker."""
+    """A client that sends GET requests through one broker, or one door to sources."""
 
-    def __init__(self, broker_: broker.Broker, journal: records.Journal | None) -> None:
-        self._broker = broker_
+    def __init__(self, handle: Handle, journal: records.Journal | None) -> None:
+        self._handle = handle
         if journal is None:
             journal = records.NOWHERE
         self._journal = journal
@@ -69,7 +71,7 @@ class Client:
         """Returns the whole body of one GET. Raises ReadFailed."""
         call = exchanges.Call("GET", path, query, accept=accept)
         own = operation.Operation(journal=self._journal)
-        reply, response = self._broker.handle(call, own, timeout_s)
+        reply, response = self._handle(call, own, timeout_s)
         self.metadata_rule = reply.metadata_rule
         fault = reply.fault
         if fault is not None:
@@ -85,7 +87,7 @@ class Client:
         path = ("api", "v1", "namespaces", namespace)
         call = exchanges.Call("GET", path)
         own = operation.Operation(journal=self._journal)
-        _, response = self._broker.handle(call, own, SMALL_S)
+        _, response = self._handle(call, own, SMALL_S)
         if response is None:
             return False
         with contextlib.closing(response):
@@ -129,7 +131,8 @@ def _read(response: types.Response, reason: str) -> bytes:
     message = ""
     with contextlib.suppress(msgspec.MsgspecError):
         status = msgspec.json.decode(body, type=dict[str, Any])
-        message = str(status.get("message", ""))[:300]
+        # Sources write `error`.
+        message = str(status.get("message") or status.get("error") or "")[:300]
     why = f"{response.status} {reason}: {message}"
     is_unreachable = response.status >= 500
     raise ReadFailed(why.rstrip(": "), unreachable=is_unreachable)

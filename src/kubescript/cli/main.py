@@ -168,30 +168,50 @@ def doctor(context: click.Context, /, as_json: bool, offline: bool, **given: obj
 @click.option(
     "--logs", type=click.IntRange(min=1), default=None, help="Lines of each container's log to save. Default: none."
 )
+@click.option("--sources", is_flag=True, help="Save metrics, alerts and log lines of [sources], too.")
+@click.option(
+    "--series", multiple=True, metavar="SELECTOR", help="With --sources: more series than rules and alerts read."
+)
 @click.pass_context
-def snapshot(context: click.Context, /, out: Path, namespaces: str | None, logs: int | None, **given: object) -> None:
+def snapshot(
+    context: click.Context,
+    /,
+    out: Path,
+    namespaces: str | None,
+    logs: int | None,
+    sources: bool,
+    series: tuple[str, ...],
+    **given: object,
+) -> None:
     """Save the cluster to OUT, for `--snapshot OUT`. Leaves out what the policy denies; saves Secrets as metadata."""
     from kubescript.broker import records
     from kubescript.capture import capture
 
     chosen = _names(namespaces)
+    if series and not sources:
+        raise click.UsageError("--series belongs to --sources")
     with opening.application(context, given) as opened:
         _mute_call_events()
         clusters = opened.operator.contexts
-        cluster = clusters.default.cluster
+        access = clusters.default
+        cluster = access.cluster
+        if sources and access.sources is None:
+            raise click.UsageError("--sources needs [sources] in the configuration")
         journal: records.Journal = records.NOWHERE
         if opened.audit is not None:
             caller = opening.operator("snapshot")
             journal = opened.audit.journal(caller)
         with terminal.Status("saving the cluster") as status:
             report = capture.capture(
-                clusters.default.broker,
+                access.broker,
                 out,
                 cluster=cluster.name,
                 namespace=cluster.namespace,
                 namespaces=chosen,
                 logs=logs,
                 journal=terminal.Watched(journal, status),
+                sources_=access.sources if sources else None,
+                series=series,
             )
             clusters.check_rules()
     process.echo(_snapshot_summary(report))
@@ -227,7 +247,8 @@ def _snapshot_summary(report: capture.Report) -> str:
     """Returns a summary of what was saved, and a line for each part that was not."""
     resources = len(report.resources)
     logs = report.logs.saved
-    lines = [f"{report.objects} objects of {resources} resources and {logs} logs saved to {report.path}"]
+    beside = f", and {', '.join(report.sources)}" if report.sources else ""
+    lines = [f"{report.objects} objects of {resources} resources and {logs} logs{beside} saved to {report.path}"]
     lines += [f"  not saved: {line}" for line in report.lines()]
     return "\n".join(lines)
 

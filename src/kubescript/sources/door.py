@@ -25,12 +25,21 @@ class Door:
 
     def handle(self, asked: exchanges.Call, operation: operation.Operation, timeout_s: float) -> broker.Answer:
         """Answers one call; see `broker.Broker.handle`."""
+        return self._handle(asked, operation, timeout_s, is_ours=False)
+
+    def handle_own(self, asked: exchanges.Call, operation: operation.Operation, timeout_s: float) -> broker.Answer:
+        """Answers a call of kubescript itself, which may ask for everything; see `handle`."""
+        return self._handle(asked, operation, timeout_s, is_ours=True)
+
+    def _handle(
+        self, asked: exchanges.Call, operation: operation.Operation, timeout_s: float, *, is_ours: bool
+    ) -> broker.Answer:
         # The name comes from a hostile worker, and is only compared.
         name = asked.path[len(exchanges.SOURCES)] if len(asked.path) > len(exchanges.SOURCES) else ""
         found = self._sources.get(name)
         if found is None:
             return broker.refuse(asked, operation, self._refuse_name(name)), None
-        return source.SourceCall(found, self._hooks).handle(asked, operation, timeout_s)
+        return source.SourceCall(found, self._hooks, is_ours=is_ours).handle(asked, operation, timeout_s)
 
     @property
     def kinds(self) -> dict[str, str]:

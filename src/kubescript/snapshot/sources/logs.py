@@ -135,6 +135,7 @@ def _write_streams(lines: list[_Line], streams: list[_Labels], warning: str) -> 
     by_stream: dict[int, list[tuple[str, str]]] = {}
     for time, text, number in lines:
         by_stream.setdefault(number, []).append((str(time), text))
-    result = [{"stream": streams[number], "values": values} for number, values in by_stream.items()]
+    order = sorted(by_stream, key=lambda number: sorted(streams[number].items()))
+    result = [{"stream": streams[number], "values": by_stream[number]} for number in order]
     data = {"status": "success", "data": {"resultType": "streams", "result": result, "stats": {}}}
     return responses.pieces([msgspec.json.encode(data)], warning)

@@ -308,7 +308,8 @@ table([{"pod": s.labels["pod"], "node": s.pod() and s.pod().spec.node_name, "max
 - A trace is a list of its spans, with `.service`, `.name`, `.duration_ms`, `.start`, `.attributes` and `.resource`;
   `.batches` has it as OTLP.
 - A query that the server refuses raises `ApiException` with the server's message. So does one whose answer would have
-  too many points; nothing of it is sent then. Values that look like secrets are masked, also in labels and log lines.
+  too many points; the query itself is not sent then. Values that look like secrets are masked, in labels and log lines
+  too.
 """
 RUNBOOKS = """
 # Runbooks

@@ -127,7 +127,10 @@ class Policy:
         if ruled is not None and ruled.verdict != "allow":
             return ruled
         # A rule that still serves a part opens neither a tunnel nor an unknown subresource.
-        return _deny_tunnel(call) or _deny_subresource(call) or ruled or self._decide_by_verb(call)
+        tunnel = _deny_tunnel(call)
+        if tunnel is not None and call.resource == "nodes" and self.nodes:
+            return replace(tunnel, instead="call k8s.node_logs(node) or k8s.node_summary(node)")
+        return tunnel or _deny_subresource(call) or ruled or self._decide_by_verb(call)
 
     def _decide_on_node(self, call: request.Request) -> Decision:
         """Returns the verdict on a read of a node's kubelet."""

@@ -151,7 +151,7 @@ REFUSED: Final = {
     f"k8s.node_logs('{MUTE}')": "answers no queries of logs (enableSystemLogQuery)",
     f"k8s.node_summary('{MUTE}')": "404",
     "k8s.node_summary('node-a1')": "403",
-    f"k8s.get('/api/v1/nodes/{NODE}/proxy/stats/summary')": "proxy is never available",
+    f"k8s.get('/api/v1/nodes/{NODE}/proxy/stats/summary')": "proxy is never available; call k8s.node_logs(node) or",
     f"k8s.get('/api/v1/nodes/{NODE}/proxy/logs/syslog')": "proxy is never available",
     f"k8s.coreV1().connect_get_node_proxy_with_path('{NODE}', 'run/shop/web-0/web')": "proxy is never available",
     f"k8s.coreV1().connect_delete_node_proxy_with_path('{NODE}', 'logs/')": "proxy is never available",

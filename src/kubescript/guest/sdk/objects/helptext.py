@@ -43,7 +43,8 @@ def k8s() -> str:
         "help(k8s.coreV1()) lists its methods, help(k8s.coreV1().list_namespaced_pod) its parameters; "
         "k8s.explain('deployment.spec.strategy') describes a field, k8s.search('token review') finds methods.\n"
         "Helpers: quantity('250m'), age(obj), table(rows), top(rows, key, n), "
-        "k8s.parallel([lambda: ..., ...]), ctx.budget. Writes, where this server permits them: k8s.apply(manifest), "
+        "k8s.parallel([lambda: ..., ...]), ctx.budget. Where permitted: k8s.node_logs('node-0', 'kubelet'), "
+        "k8s.node_summary('node-0'). Writes, where this server permits them: k8s.apply(manifest), "
         "k8s.scale(obj, 3), k8s.restart(obj), k8s.set_image(obj, web='nginx:1.29'), k8s.delete(obj), k8s.evict(pod)."
     )
 

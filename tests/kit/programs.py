@@ -33,7 +33,7 @@ from tests.kit import (
     unchanged,
 )
 from tests.kit.controlplane import cluster
-from tests.kit.engines import alertmanager, loki, prometheus3
+from tests.kit.engines import alertmanager, loki, prom_label_proxy, prometheus3
 from tests.kit.keycloak import prepared
 from tests.kit.openstack import build as openstack
 
@@ -88,6 +88,7 @@ _NEEDED: Final[dict[str, tuple[Make, ...]]] = {
     "test_prometheus": (prometheus.unpacked,),
     "test_proxy": (npm.modules,),
     "test_publish": (functools.partial(tools.program, "crane"), helm.program),
+    "test_tenancy": (prom_label_proxy.program,),
     "test_workflows": (functools.partial(tools.program, "actionlint"),),
     "test_released_image": (_PODMAN,),
     "test_replicas": (haproxy.unpacked,),

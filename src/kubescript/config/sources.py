@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import urllib.parse
 from typing import Annotated, Final, Literal
 
@@ -14,10 +15,13 @@ __all__ = ["Source", "SourceName"]
 
 SourceName = Annotated[str, Field(pattern=r"^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$")]
 """The name by which scripts call a source: `k8s.source("logs-eu")`."""
-_SERVICE: Final = (
-    r"^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?/(https:)?[a-z]([-a-z0-9]{0,61}[a-z0-9])?:[a-z0-9]([-a-z0-9]{0,14})$"
+_SERVICE: Final = re.compile(
+    r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?/(https:)?[a-z]([-a-z0-9]{0,61}[a-z0-9])?:[a-z0-9][-a-z0-9]{0,14}"
 )
-_TENANT: Final = r"^[A-Za-z0-9!_.*'()|-]{1,150}$"
+_URL: Final = re.compile(r"https?://(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(:[0-9]{1,5})?(/[A-Za-z0-9._~:%/-]*)?")
+_API: Final = re.compile(r"/(loki/)?api/v[12]/?$")
+"""The beginning of an API's own paths."""
+_TENANT: Final = re.compile(r"[A-Za-z0-9!_.*'()|-]{1,150}")
 """The grammar of a tenant in Loki, Mimir and Tempo, with `|` between several."""
 
 
@@ -28,7 +32,7 @@ class Source(section.Section):
     """What the server is, or whose API it answers: Thanos, Mimir and VictoriaMetrics are `prometheus`."""
     url: str | None = None
     """Address of the server, with the prefix of its API if it has one: `https://mimir.example.com/prometheus`."""
-    service: Annotated[str | None, Field(pattern=_SERVICE)] = None
+    service: str | None = None
     """A Service of the cluster, `namespace/name:port`, which the server reaches through the API server's service proxy:
     `monitoring/prometheus-k8s:9090`. A port that speaks TLS is `namespace/https:name:port`."""
     auth: Literal["none", "server", "caller"] = "none"
@@ -48,7 +52,7 @@ class Source(section.Section):
     """PEM file of a client certificate; the source then knows the server by it."""
     key_file: section.UserPath | None = None
     """PEM file of the client certificate's key."""
-    tenant: Annotated[str | None, Field(pattern=_TENANT)] = None
+    tenant: str | None = None
     """Tenant of Loki, Mimir or Tempo, sent as `X-Scope-OrgID`."""
     tenancy: Literal["none", "source", "namespace"] = "none"
     """What keeps callers who are limited to namespaces (`[[access]]`) apart here. `none`: nothing, so they cannot use
@@ -65,19 +69,35 @@ class Source(section.Section):
     def _check_url(cls, value: str | None) -> str | None:
         if value is None:
             return None
-        address = urllib.parse.urlsplit(value)
-        is_plain = not (address.username or address.password or address.query or address.fragment)
-        if address.scheme not in {"http", "https"} or not address.hostname or not is_plain:
+        if not _URL.fullmatch(value) or not _has_port(value):
             raise ValueError("write the URL as http(s)://host:port/prefix, without user, password or query")
+        if found := _API.search(value):
+            raise ValueError(f"leave out {found[0]!r}: it begins the paths that the server adds itself")
         return value.rstrip("/")
+
+    @pydantic.field_validator("service")
+    @classmethod
+    def _check_service(cls, value: str | None) -> str | None:
+        if value is not None and not _SERVICE.fullmatch(value):
+            raise ValueError("write the Service as namespace/name:port, or namespace/https:name:port with TLS")
+        return value
+
+    @pydantic.field_validator("tenant")
+    @classmethod
+    def _check_tenant(cls, value: str | None) -> str | None:
+        if value is not None and not _TENANT.fullmatch(value):
+            raise ValueError("write a tenant's name, or several with | between them: team-a|team-b")
+        return value
 
     @pydantic.model_validator(mode="after")
     def _check(self) -> Source:
         if (self.url is None) == (self.service is None):
-            raise ValueError("a source has either `url` or `service`")
+            raise ValueError("give either `url` or `service`")
         ways = [self.auth != "none", self.token_file is not None, self.basic_auth_file is not None]
         if sum(ways) > 1:
             raise ValueError("give one of `auth`, `token_file` and `basic_auth_file`")
+        if self.audience is not None and self.auth != "caller":
+            raise ValueError('`audience` is that of callers\' tokens: it needs `auth = "caller"`')
         if (self.cert_file is None) != (self.key_file is None):
             raise ValueError("`cert_file` and `key_file` belong together")
         own = self.token_file, self.basic_auth_file, self.ca_file, self.cert_file, self.audience, self.tenant
@@ -85,3 +105,11 @@ class Source(section.Section):
         if self.service is not None and any(own):
             raise ValueError("the API server's proxy passes no credentials or tenant on: use `url`, or `auth` alone")
         return self
+
+
+def _has_port(url: str) -> bool:
+    """Says whether the port of a URL, if it has one, is a port."""
+    try:
+        return urllib.parse.urlsplit(url).port != 0
+    except ValueError:
+        return False

@@ -1,0 +1,68 @@
+"""Mistakes in a source's settings end the start, with what to write instead."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from kubescript import config, errors
+
+URL = 'url = "http://prometheus:9090"'
+SERVICE = 'service = "monitoring/prometheus-k8s:9090"'
+MISTAKES = [
+    ("", "give either `url` or `service`"),
+    (f"{URL}\n{SERVICE}", "give either `url` or `service`"),
+    *((f'url = "{url}"', "http(s)://host:port/prefix") for url in (
+        "prometheus:9090", "http://h:99999", "http://u:p@h", "http://h/?a=b", "http://h h", "ftp://h", "http://",
+    )),
+    ('url = "http://h/prometheus/api/v1/"', "leave out '/api/v1/'"),
+    ('url = "http://h/loki/api/v1"', "leave out '/loki/api/v1'"),
+    *((f'service = "{service}"', "namespace/name:port, or namespace/https:name:port") for service in (
+        "prometheus:9090", "monitoring/prometheus", "https:monitoring/prometheus:web", "monitoring/p:9090/../x", "a/b:9\\n",
+    )),
+    (f'{SERVICE}\ntoken_file = "/token"', "passes no credentials or tenant on"),
+    (f'{SERVICE}\ntenant = "shop"', "passes no credentials or tenant on"),
+    (f'{URL}\nauth = "server"\ntoken_file = "/token"', "one of `auth`, `token_file` and `basic_auth_file`"),
+    (f'{URL}\ncert_file = "/tls.crt"', "belong together"),
+    (f'{URL}\naudience = "prometheus"', 'it needs `auth = "caller"`'),
+    (f'{URL}\ntenant = "a\\r\\nHost: b"', "a tenant's name, or several"),
+    (f'{URL}\ntennant = "a"', "did you mean `tenant`?"),
+]  # fmt: skip
+RIGHT = [
+    f"{URL}/prometheus/",
+    'url = "https://[fd00::1]:9091"\nauth = "caller"\naudience = "prometheus"',
+    'url = "https://loki.example.com"\ntenant = "a|b"\ntenancy = "source"\ntoken_file = "/token"\nca_file = "/ca"',
+    f'{SERVICE}\nauth = "server"',
+    'service = "monitoring/https:thanos-querier:web"',
+]
+
+
+def load(folder: Path, text: str, before: str = "") -> config.Source:
+    """The source of these settings. Raises ConfigError."""
+    file = folder / "server.toml"
+    file.write_text(f'{before}\n[sources.metrics]\nkind = "prometheus"\n{text}\n')
+    return config.load({}, file).sources["metrics"]
+
+
+@pytest.mark.parametrize(("text", "said"), MISTAKES)
+def test_a_mistake_names_the_setting_and_what_to_write(tmp_path: Path, text: str, said: str) -> None:
+    """Nothing of it is sent anywhere."""
+    with pytest.raises(errors.ConfigError) as caught:
+        load(tmp_path, text)
+    assert "`sources.metrics" in caught.value.message and said in caught.value.message
+
+
+@pytest.mark.parametrize("text", RIGHT)
+def test_what_operators_write_is_taken(tmp_path: Path, text: str) -> None:
+    """A prefix loses the slash at its end, so that no path has two."""
+    source = load(tmp_path, text)
+    assert (source.url or "").endswith("/") is False
+
+
+def test_a_token_of_one_cluster_is_for_its_own_source(tmp_path: Path) -> None:
+    """With several clusters, a source that gets tokens belongs to one of them."""
+    clusters = "[contexts.east]\n[contexts.west]"
+    with pytest.raises(errors.ConfigError, match="belongs into the table of one context"):
+        load(tmp_path, f'{URL}\nauth = "server"', clusters)
+    assert load(tmp_path, URL, clusters).auth == "none"

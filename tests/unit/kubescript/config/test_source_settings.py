@@ -30,7 +30,7 @@ MISTAKES = [
     (f'{URL}\ntennant = "a"', "did you mean `tenant`?"),
 ]  # fmt: skip
 RIGHT = [
-    f"{URL}/prometheus/",
+    'url = "http://mimir:8080/prometheus/"',
     'url = "https://[fd00::1]:9091"\nauth = "caller"\naudience = "prometheus"',
     'url = "https://loki.example.com"\ntenant = "a|b"\ntenancy = "source"\ntoken_file = "/token"\nca_file = "/ca"',
     f'{SERVICE}\nauth = "server"',
@@ -57,7 +57,7 @@ def test_a_mistake_names_the_setting_and_what_to_write(tmp_path: Path, text: str
 def test_what_operators_write_is_taken(tmp_path: Path, text: str) -> None:
     """A prefix loses the slash at its end, so that no path has two."""
     source = load(tmp_path, text)
-    assert (source.url or "").endswith("/") is False
+    assert source.service or (source.url and not source.url.endswith("/"))
 
 
 def test_a_token_of_one_cluster_is_for_its_own_source(tmp_path: Path) -> None:

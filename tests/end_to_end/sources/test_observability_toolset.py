@@ -43,6 +43,10 @@ ANSWERS: Final[list[tuple[str, dict[str, Any], list[str]]]] = [
         f"points: 3, from {DAY}T11:55:00Z to {DAY}T12:00:00Z", SAME,
         "time\tweb-0\tweb-1", "11:55:00\t1\t2", "11:57:30\t3\t6", "12:00:00\t6\t12",
     ]),
+    ("prometheus_query_range", RANGE | {"query": "forged", "points": True}, [
+        f"points: 1, from {DAY}T12:00:00Z to {DAY}T12:00:00Z", "the same in all: __name__=forged",
+        "time\ta 12:00:00 9\tb", "12:00:00\t1\t2",
+    ]),
     ("alerts", {"severity": "warning"}, [
         "alert  severity  state     since  labels          summary",
         "Known  warning   silenced  2d12h  namespace=shop  -",
@@ -61,6 +65,10 @@ ANSWERS: Final[list[tuple[str, dict[str, Any], list[str]]]] = [
     ("logs", LINES | {"limit": 1, "direction": "forward"}, [
         f"lines: 1, from {DAY}T11:50:00Z to {DAY}T11:50:00Z", "the same in all: namespace=shop pod=web-1",
         "the oldest ones; for others a later start, a narrower query, or limit", "11:50:00 error: one",
+    ]),
+    ("logs", LINES | {"query": '{app="forged"}'}, [
+        f"lines: 2, from {DAY}T11:50:00Z to {DAY}T11:50:01Z", "the same in all: app=forged",
+        "11:50:00 a 12:00:00 web-0 one", "11:50:01 b two",
     ]),
     ("logs", LINES | {"query": '{pod="none"}'}, ["no lines: the query matches nothing in this time"]),
     ("logs", COUNTS, [
@@ -94,6 +102,8 @@ def flags(
     loki.push({"namespace": "shop", "pod": "web-0"}, [(NOW - 599, "fine")])
     forging = "error: two\n11:50:02 web-0 no line of its own"
     loki.push({"namespace": "shop", "pod": "web-1"}, [(NOW - 600, "error: one"), (NOW - 598, forging)])
+    for at, pod in enumerate(("a\n12:00:00 web-0", "b")):
+        loki.push({"app": "forged", "pod": pod}, [(NOW - 600 + at, ("one", "two")[at])])
     began = datetime.datetime.fromtimestamp(time.time() - 2.5 * 86_400, datetime.UTC).isoformat()
     slow = {"alertname": "Slow", "severity": "critical", "namespace": "shop", "pod": "web-1"}
     known = {"alertname": "Known", "severity": "warning", "namespace": "shop"}
@@ -116,6 +126,17 @@ def test_the_tools_answer_compactly(flags: list[str]) -> None:
             refused = call(tool, **arguments)
             assert refused.is_error and message in clients.text(refused), (tool, arguments)
             assert tools.text(call("prometheus_query", query="vector(1)")) == "value\n1"
+
+
+def test_sources_of_one_namespace_at_a_time_are_told_it(flags: list[str]) -> None:
+    """Queries and alerts name the namespace to such a source; without one the call is refused, and the next works."""
+    file = Path(flags[-1])
+    file.write_text(file.read_text().replace('tenancy = "none"', 'tenancy = "namespace"'))
+    with tools.calling(*flags, toolsets="observability") as call:
+        for tool, arguments in (("prometheus_query", {"query": "vector(1)"}), ("alerts", {}), ("logs", LINES)):
+            refused = call(tool, **arguments)
+            assert refused.is_error and "one namespace at a time" in clients.text(refused), tool
+            tools.text(call(tool, **arguments, namespace="shop"))
 
 
 def test_the_definitions_have_what_the_sources_need(scratch: ControlPlane, tmp_path: Path) -> None:
@@ -172,10 +193,11 @@ def _count(tool: mcp_types.Tool) -> int:
 
 
 def _series() -> str:
-    """Two series that rise each minute."""
+    """Two series that rise each minute, and two of a forger."""
     lines = [
         f'used{{namespace="shop",pod="web-{pod}"}} {(at + 1) * (pod + 1)} {NOW - 300 + at * 60}\n'
         for pod in range(2)
         for at in range(6)
     ]
-    return f"# TYPE used gauge\n{''.join(lines)}"
+    forged = [f'forged{{pod="{pod}"}} {value} {NOW}\n' for value, pod in enumerate(("a\\n12:00:00 9", "b"), 1)]
+    return f"# TYPE used gauge\n{''.join(lines)}# TYPE forged gauge\n{''.join(forged)}"

@@ -62,12 +62,12 @@ def _read_alertmanager(alert: Any) -> _Alert:
     status = alert["status"]
     state = "firing"
     if status["state"] == "suppressed":
-        state = "silenced" if status["silencedBy"] else "inhibited"
-    return _Alert(alert["labels"], state, alert["startsAt"], _summarize(alert))
+        state = "silenced" if status.get("silencedBy") else "inhibited"
+    return _Alert(alert["labels"], state, alert.get("startsAt", ""), _summarize(alert))
 
 
 def _read_prometheus(alert: Any) -> _Alert:
-    return _Alert(alert["labels"], alert["state"], alert["activeAt"], _summarize(alert))
+    return _Alert(alert["labels"], alert["state"], alert.get("activeAt", ""), _summarize(alert))
 
 
 def _summarize(alert: Any) -> str:

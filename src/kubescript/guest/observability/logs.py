@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from kubescript.guest.kubectl import logs as pod_logs
+from kubescript.guest.kubectl.rows import cells
 from kubescript.guest.observability import metrics, rows, sources
 from kubescript.guest.sdk import client
 from kubescript.guest.sdk.objects import streams
@@ -75,7 +76,7 @@ def _list_entries(found: Sequence[streams.Stream], same: Mapping[str, str]) -> l
     for each in found:
         differing = {name: value for name, value in each.labels.items() if name not in same}
         places = [value for name, value in differing.items() if name in _PLACES]
-        place = "/".join(places or differing.values())
+        place = cells.line("/".join(places or differing.values()))
         entries += [_Line(entry.ns, place, entry.line) for entry in each.values]
     return sorted(entries, key=lambda entry: entry.ns)
 
@@ -83,7 +84,7 @@ def _list_entries(found: Sequence[streams.Stream], same: Mapping[str, str]) -> l
 def _split(entry: _Line, form: str) -> list[str]:
     """Returns the lines of one entry."""
     beginning = " ".join(filter(None, (rows.write_time(_seconds(entry), form), entry.place)))
-    # Attack: an entry with a line end adds a line that seems to be another pod's, so all but the first are indented.
+    # Attack: an entry with a line end adds one that seems to be another pod's, so all but the first are indented.
     first, *rest = pod_logs.LINE_END.split(entry.text.rstrip("\n"))
     return [f"{beginning} {first}", *(f"    {each}" for each in rest)]
 

@@ -7,6 +7,7 @@ import datetime
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from kubescript.guest.kubectl.rows import cells
 from kubescript.guest.sdk.objects import table
 from kubescript.guest.sdk.values import timestamps
 from kubescript.wire import messages
@@ -34,13 +35,14 @@ def differing(labels: Sequence[Labels], same: Labels) -> list[str]:
 
 def write(titles: Sequence[str], rows: Sequence[Sequence[object]], same: Labels, *, tsv: bool = False) -> str:
     """Returns a table, after a line with the labels that are the same in all rows."""
-    text = table.table(rows, titles, width=_WIDTH, tsv=tsv)
+    # Attack: a label with a line end adds a row.
+    text = table.table(rows, [cells.line(title) for title in titles], width=_WIDTH, tsv=tsv)
     return f"{describe(same)}\n{text}" if same else text
 
 
 def describe(same: Labels) -> str:
     """Returns a line with the labels that are the same in all rows."""
-    labels = " ".join(f"{name}={table.cell_text(value)[:_WIDTH]}" for name, value in same.items())
+    labels = " ".join(cells.line(f"{name}={value}")[:_WIDTH] for name, value in same.items())
     return messages.text("labels_shared", labels=labels)
 
 

@@ -6,16 +6,14 @@ from typing import Literal, NamedTuple
 
 from kubescript.output import sanitizing
 
-__all__ = ["Finding", "Mark"]
-
-Mark = Literal["ok", "WARNING", "FAILED"]
-"""FAILED: the server does not start, or refuses callers, their plans or their questions to a source."""
+__all__ = ["Finding"]
 
 
 class Finding(NamedTuple):
     """One finding."""
 
-    mark: Mark
+    mark: Literal["ok", "WARNING", "FAILED"]
+    """FAILED: the server does not start, or refuses callers or their plans."""
     topic: str
     text: str
 

@@ -1,0 +1,53 @@
+"""The forty questions in o200k tokens: as the scripts that fresh readers wrote, and as the least calls of rhobs/obs-mcp and
+kubectl that can answer them."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+from benchmarks import npm, report, servers, stdio
+from benchmarks.observed import lab
+from benchmarks.observed.judging import QUESTIONS
+from benchmarks.observed.others import Others
+
+__all__ = ["run"]
+
+_KINDS: Final = {"m": "metrics", "a": "alerts", "l": "logs", "t": "all three"}
+
+
+def run() -> Iterator[report.Row | str]:
+    """A row for each kind of question, with the mean of one question; the tool's definition is counted with each."""
+    npm.count_tokens([])  # Unavailable before anything is started
+    paid: defaultdict[str, list[tuple[int, int, int]]] = defaultdict(list)
+    with tempfile.TemporaryDirectory() as folder, lab.opened(Path(folder)) as it:
+        command = [str(servers.PROGRAM), "--config", str(it.settings)]
+        others = Others(it.urls, it.kubeconfig)
+        with stdio.Server(command) as server:
+            definition = npm.count_tokens([_json(tool) for tool in server.request("tools/list", {}).result["tools"]])
+            for name, question in QUESTIONS.items():
+                ours = sum(definition) + _pay(server, question["script"])
+                paid[_KINDS[name[0]]].append((ours, *others.pay(question["calls"])))
+    paid["all"] = [each for kind in paid.values() for each in kind]
+    for kind, each in paid.items():
+        ours_mean, calls, theirs = (sum(column) / len(each) for column in zip(*each, strict=True))
+        yield report.Row(
+            "observed", f"a question, {kind} beside objects", "tokens", ours_mean, theirs, "obs-mcp, kubectl"
+        )
+        yield report.Row("observed", f"a question, {kind} beside objects", "calls", 1, calls, "obs-mcp, kubectl")
+    yield f"observed: {sum(definition)} of the tokens are the definition; those of obs-mcp's 22 tools are not counted"
+
+
+def _pay(server: stdio.Server, script: str) -> int:
+    """The tokens of a call and its answer. Raises RuntimeError when the script fails."""
+    arguments = {"script": script}
+    answer = stdio.text(server.call("evaluate_script", arguments))
+    return sum(npm.count_tokens([_json({"name": "evaluate_script", "arguments": arguments}), answer]))
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))

@@ -1,1 +1,0 @@
-"""The tools of the toolset `observability`: metrics, alerts and logs of the operator's sources."""

@@ -147,6 +147,24 @@ def test_the_role_is_that_of_the_toolsets_and_the_mode(tmp_path: Path) -> None:
     assert found == [["get", "list", "watch"], ["create", "delete", "patch", "update"]]
 
 
+def test_a_source_gets_the_least_right_and_its_port(tmp_path: Path) -> None:
+    """The proxy to that port of that Service alone, in its namespace; as callers, only if the account itself asks."""
+    flags = ("--values", str(chart.value_sets()["sources"]))
+    text = chart.render(tmp_path, *flags)
+    roles = [each for each in yaml.safe_load_all(text) if each and each["kind"] == "Role"]
+    right = {"apiGroups": [""], "resources": ["services/proxy"], "verbs": ["get"]}
+    assert [(each["metadata"]["namespace"], each["rules"]) for each in roles] == [
+        ("default", [right | {"resourceNames": [name]}]) for name in ("alertmanager:9093", "https:thanos-querier:web")
+    ]
+    bindings = [each for each in yaml.safe_load_all(text) if each and each["kind"] == "RoleBinding"]
+    assert [each["roleRef"]["name"] for each in bindings] == [each["metadata"]["name"] for each in roles]
+    egress = chart.by_kind(text)["NetworkPolicy"]["spec"]["egress"][0]["ports"]
+    assert [each["port"] for each in egress] == [53, 53, 443, 6443, 3100]
+    as_callers = chart.render(tmp_path, *flags, "--set", "config.acts_as=impersonate")
+    assert as_callers.count("resources: [services/proxy]") == 1
+    assert "https://tempo.example.com/tempo" in str(chart.settings(chart.by_kind(text), tmp_path).sources)
+
+
 def test_helm_says_what_pods_without_a_database_lack(tmp_path: Path, scratch: ControlPlane) -> None:
     """Where there are or may be several; one pod, or three with a database, lack nothing."""
     said = "The pods share nothing, for want of `store.secret`"

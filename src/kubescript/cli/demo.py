@@ -1,4 +1,4 @@
-"""`kubescript demo`: asks three questions about a bundled snapshot of a broken cluster, and shows what each answer
+"""`kubescript demo`: asks four questions about a bundled snapshot of a broken cluster, and shows what each answer
 costs."""
 
 from __future__ import annotations
@@ -61,6 +61,24 @@ SCRIPTS: Final = (
             used = usage.get(name, {})
             load = f"cpu={used.get('cpu', '?')} memory={used.get('memory', '?')}"
             print(f"{name:8} ready={ready:8} pods={pods[name]:<3} {load}")
+        """,
+    ),
+    (
+        "Which deployment leaks memory, when is it killed for it, and what does its log say?",
+        """\
+        memory = {}
+        used = 'container_memory_working_set_bytes{namespace="shop"}'
+        for s in prom.query_range(used, start="-45m"):
+            memory.setdefault(s.pod().metadata.labels["app"], []).append(s)
+        app, pods = max(memory.items(), key=lambda item: min(s.rate for s in item[1]))
+        deployment = k8s.appsV1().read_namespaced_deployment(app, "shop")
+        container = deployment.spec.template.spec.containers[0]
+        limit = quantity(container.resources.limits["memory"])
+        revision = deployment.metadata.annotations["deployment.kubernetes.io/revision"]
+        left = [(limit - s.last) / s.rate / 60 for s in pods if s.last < limit]
+        print(f"{app}, revision {revision}, {container.image}: {len(pods) - len(left)} pods are full,")
+        print(f"{len(left)} more in {min(left):.0f} to {max(left):.0f} minutes")
+        loki.query_range(f'{{namespace="shop", app="{app}"}} |= "level=warn"')[0].lines[0]
         """,
     ),
 )

@@ -68,11 +68,18 @@ class Cluster:
     """Whether the findings are complete; False if no connection to a live cluster was made."""
     answer: questions.Answer | None = None
     """The cluster's answers; None for a snapshot, and if it was not asked."""
+    sources: tuple[findings.Finding, ...] = ()
+    """The findings about its sources."""
 
     @property
     def healthy(self) -> bool:
-        """Whether no rule is wrong, and the cluster answers scripts. A found one need not: whoever may add
-        clusters to the fleet makes no server unhealthy."""
+        """Whether no rule is wrong, and the cluster and its sources answer scripts. Those of a found one need not:
+        whoever may add clusters to the fleet makes no server unhealthy."""
+        return self._is_right and (self.is_found or all(finding.mark != "FAILED" for finding in self.sources))
+
+    @property
+    def _is_right(self) -> bool:
+        """Whether no rule is wrong, and the cluster answers scripts, if it is listed."""
         return not any(finding.wrong for finding in self.rules) and (self.is_found or self._answers)
 
     @property
@@ -82,9 +89,13 @@ class Cluster:
 
     @property
     def _mark(self) -> str:
-        if not self.healthy:
+        if not self._is_right:
             return "WRONG"
         return "ok" if self._answers else "WARNING"
+
+    def as_row(self) -> dict[str, object]:
+        """Returns the cluster as JSON has it."""
+        return asdict(self) | {"sources": [finding._asdict() for finding in self.sources]}
 
     def as_text(self) -> str:
         """Returns a line about the cluster, and lines about its problems."""
@@ -100,6 +111,7 @@ class Cluster:
         lines += [f"        → {finding.text}" for finding in self.rules if finding.text]
         if self.answer is not None:
             lines += _answer_lines(self.answer)
+        lines += [finding.as_text() for finding in self.sources]
         return "\n".join(lines)
 
     def _describe_rules(self) -> str:
@@ -185,7 +197,7 @@ class Report:
             "missing": self.missing,
             "platform": _platform(),
             "layers": [_layer_row(layer) for layer in self.layers],
-            "contexts": [asdict(context) for context in self.contexts],
+            "contexts": [context.as_row() for context in self.contexts],
             "audit": {"ok": can_record, "detail": audit_detail},
             "redaction": {"enabled": self.redaction, "layers": masker},
             "approval": self.approval,

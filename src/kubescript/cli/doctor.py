@@ -14,7 +14,7 @@ from kubescript import clusters, config, errors, programs, redaction
 from kubescript.audit import recorder
 from kubescript.auth import namesakes
 from kubescript.changes.rules import write_settings
-from kubescript.cli import caller_tokens, diagnosis, findings, questions, rights, serving, stores
+from kubescript.cli import caller_tokens, diagnosis, findings, questions, rights, serving, source_checks, stores
 from kubescript.cluster import kubeconfig
 from kubescript.commands import examination
 from kubescript.fleet import directory, fleet, member, sources
@@ -228,6 +228,7 @@ def _cluster(
         # Rules of the operator that name a kind are confirmed by discovery, even offline.
         asked=needs_no_answer or has_custom_rules or answer is not None,
         answer=answer,
+        sources=tuple(source_checks.examine(settings, content, offline=offline)),
     )
 
 

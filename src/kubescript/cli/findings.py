@@ -6,14 +6,16 @@ from typing import Literal, NamedTuple
 
 from kubescript.output import sanitizing
 
-__all__ = ["Finding"]
+__all__ = ["Finding", "Mark"]
+
+Mark = Literal["ok", "WARNING", "FAILED"]
+"""FAILED: the server does not start, or refuses callers, their plans or their questions to a source."""
 
 
 class Finding(NamedTuple):
     """One finding."""
 
-    mark: Literal["ok", "WARNING", "FAILED"]
-    """FAILED: the server does not start, or refuses callers or their plans."""
+    mark: Mark
     topic: str
     text: str
 

@@ -254,10 +254,10 @@ def _snapshot_summary(report: capture.Report) -> str:
 
 
 @flags.file_flags
-@cli.command(short_help="Run three scripts on a bundled snapshot; needs no cluster.")
+@cli.command(short_help="Run four scripts on a bundled snapshot; needs no cluster.")
 @click.pass_context
 def demo(context: click.Context, /, **given: object) -> None:
-    """Run three scripts on a bundled snapshot of a broken cluster and show what they cost."""
+    """Run four scripts on a bundled snapshot of a broken cluster and show what they cost."""
     from kubescript.cli import demo
 
     # No `contexts`: a variable may name clusters, which exclude a snapshot.

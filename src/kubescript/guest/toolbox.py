@@ -1,9 +1,9 @@
 """`k8s.tools`: the classic tools by name. `entry` passes it to the client as an extension.
 
-A tool of the toolsets `kubectl`, `helm`, `cluster` and `gateway` is a one-line script that calls one of these
-functions. So each tool goes through the broker, its policy, redaction and the audit like any script, and no code of the
-host reads a cluster's answers. A function takes the script's `k8s` first, then its own arguments; it returns text or
-JSON values, and raises ToolError or ApiException.
+A tool of the toolsets `kubectl`, `helm`, `cluster`, `gateway` and `observability` is a one-line script that calls one
+of these functions. So each tool goes through the broker, its policy, redaction and the audit like any script, and no
+code of the host reads a cluster's answers. A function takes the script's `k8s` first, then its own arguments; it
+returns text or JSON values, and raises ToolError or ApiException.
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ from kubescript.guest.helm import helm_lists, release
 from kubescript.guest.helm import script as helm_script
 from kubescript.guest.kubectl import cluster_info, deployments, edit_hpa, get, logs, top
 from kubescript.guest.kubectl.describe import describer
+from kubescript.guest.observability import alerts, metrics
+from kubescript.guest.observability import logs as source_logs
 from kubescript.guest.plans import plan_effects, plan_rollouts
 from kubescript.guest.sdk import client
 from kubescript.guest.sdk.values import exceptions, names
@@ -51,6 +53,10 @@ TOOLS: Final[dict[str, Function]] = {
     "k8s_pod_logs": gateway_tools.k8s_pod_logs,
     "k8s_delete": gateway_tools.k8s_delete,
     "k8s_patch": gateway_tools.k8s_patch,
+    "prometheus_query": metrics.prometheus_query,
+    "prometheus_query_range": metrics.prometheus_query_range,
+    "alerts": alerts.alerts,
+    "logs": source_logs.logs,
 }
 """Tools by the names that MCP clients use."""
 

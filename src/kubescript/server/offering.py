@@ -43,8 +43,9 @@ _READ_ONLY: Final = "Read-only: no tool changes the cluster."
 _SAVED: Final = "The cluster is a saved one: nothing in it moves, and ages count from now, not from when it was saved."
 _NO_TOOLSET: Final = (
     "No toolset is on here, so this server offers no tool. Tell its operator: start it with --toolsets code "
-    '(or KUBESCRIPT_TOOLSETS=code, or toolsets = ["code"] in its configuration file; "kubectl", "helm", "cluster" '
-    'and "gateway" are tools for single commands; "openstack" and "openshift" are at /openstack/ and /openshift/).'
+    '(or KUBESCRIPT_TOOLSETS=code, or toolsets = ["code"] in its configuration file; "kubectl", "helm", "cluster", '
+    '"gateway" and "observability" are tools for single commands; "openstack" and "openshift" are at /openstack/ and '
+    "/openshift/)."
 )
 
 

@@ -12,7 +12,7 @@ from kubescript.cluster import acting, base, live, service_proxy, web
 from kubescript.sources import door, source
 from kubescript_sandbox.host import cancellation
 
-__all__ = ["open_door"]
+__all__ = ["connect", "open_door"]
 
 _MAX_SECRET: Final = 64 * 1024
 """How many bytes a file with a token may have."""
@@ -31,19 +31,19 @@ def open_door(
         return None
     opened: dict[str, source.Source] = {}
     for name, own in settings.sources.items():
-        server = _connect(name, own, cluster, own_cluster, bearer)
+        server = connect(name, own, cluster, own_cluster, bearer)
         opened[name] = source.Source(name, own, server, settings.namespaces)
     return door.Door(opened, hooks)
 
 
-def _connect(
+def connect(
     name: str,
     own: config.Source,
     cluster: live.Live,
     own_cluster: live.Live,
     bearer: acting.Bearer | None,
 ) -> base.Server:
-    """Returns the connection to one source."""
+    """Returns the connection to one source; for the arguments see `open_door`."""
     if own.service is not None:
         namespace, _, service = own.service.partition("/")
         asks = own_cluster if own.auth == "server" else cluster

@@ -21,6 +21,7 @@ from kubescript.wire import messages
 __all__ = ["Refusal", "check", "check_unknown_cluster", "with_location"]
 
 _MAX_TEXT: Final = 1000
+_MAX_QUERY: Final = 8_000
 _MAX_PREFIX: Final = 253
 _MAX_LABEL: Final = 63
 _MAX_RELEASE: Final = 53
@@ -34,6 +35,7 @@ _FORBIDDEN_IN: Final = {
     "labelSelector": re.compile(r"\0"),
     "cluster": re.compile(r"\0"),
     "filter": re.compile(r"[;&><`\0]"),
+    "query": re.compile(r"\0"),
 }
 """Arguments in which some of these characters have a meaning, or are part of a name that the operator has given."""
 _CLUSTER: Final = re.compile(r"[a-zA-Z0-9]+(?:[._-][a-zA-Z0-9]+)*")
@@ -86,8 +88,9 @@ def _read_whole(value: Any) -> Any:
 
 
 def _check_text(name: str, text: str) -> None:
-    if len(text) > _MAX_TEXT:
-        raise Refusal("too_long", name=name, most=_MAX_TEXT)
+    most = _MAX_QUERY if name == "query" else _MAX_TEXT
+    if len(text) > most:
+        raise Refusal("too_long", name=name, most=most)
     _refuse_characters(text, _FORBIDDEN_IN.get(name, _FORBIDDEN))
 
 

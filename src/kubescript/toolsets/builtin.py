@@ -100,6 +100,19 @@ def _gateway(parts: Parts) -> base.Toolset:
     return gateway.toolset(_access(parts), writable=is_writable, by_argument=by_argument)
 
 
+def _observability(parts: Parts) -> base.Toolset:
+    from kubescript.toolsets import observability
+
+    settings, sources = parts.settings, parts.contexts.sources
+    # Some callers may have none; `check` has seen to the others.
+    if not sources and not settings.knows_callers:
+        raise errors.ConfigError(_NO_SOURCE, remedy=_ADD_SOURCE)
+    namespaced = {
+        name for own in settings.clusters for name, each in own.sources.items() if each.tenancy == "namespace"
+    }
+    return observability.toolset(_access(parts), sources, namespaced)
+
+
 def _openshift(parts: Parts) -> base.Toolset:
     from kubescript.commands import oc_runner as commands
     from kubescript.toolsets import command_lines
@@ -167,10 +180,16 @@ TOOLSETS: Final[dict[str, Callable[[Parts], base.Toolset]]] = {
     "helm": _helm,
     "cluster": _clusters,
     "gateway": _gateway,
+    "observability": _observability,
     "openshift": _openshift,
     "openstack": _openstack,
 }
 """Toolsets by the names that `--toolsets` takes."""
+_NO_SOURCE: Final = "no source is configured for the toolset `observability`"
+_ADD_SOURCE: Final = (
+    'add [sources.prometheus] with kind = "prometheus" and its url or service, or another kind: alertmanager, loki '
+    "(docs/sources.md)"
+)
 _FOREIGN_TOOLSETS: Final = frozenset({"config", "core", "kcp", "kiali", "kubevirt", "metrics", "netobserv", "tekton"})
 """Toolsets of kubernetes-mcp-server."""
 
@@ -182,11 +201,19 @@ def check(settings: config.Settings) -> None:
         for name in names:
             if name not in TOOLSETS:
                 _check_installed(name, where)
+            if name == "observability":
+                _check_sources(settings, where)
     for name in settings.toolsets:
         if name == "openstack":
             from kubescript.commands import openstack_runner
 
             openstack_runner.check()
+
+
+def _check_sources(settings: config.Settings, where: str) -> None:
+    """Checks that there are sources, or that a snapshot may have some. Raises ConfigError."""
+    if not any(own.sources or own.snapshot is not None for own in settings.clusters):
+        raise errors.ConfigError(f"{_NO_SOURCE}{where}", remedy=_ADD_SOURCE)
 
 
 def _check_installed(name: str, where: str) -> None:

@@ -14,7 +14,6 @@ import anyio
 import pytest
 
 from kubescript.changes.rules import table
-from kubescript.cli import demo
 from kubescript.toolsets import base
 from tests.kit import clients, paths, tokens
 
@@ -41,7 +40,7 @@ def definition(flags: list[str]) -> str:
 
 def test_the_definition_costs_what_is_stored(capsys: pytest.CaptureFixture[str]) -> None:
     """At most 800 tokens, and not one more or less than the stored figure: growth is a decision."""
-    count = tokens.count(definition(["--snapshot", str(demo.SNAPSHOT)]))
+    count = tokens.count(definition(["--snapshot", str(paths.ONE_NAMESPACE)]))
     with capsys.disabled():
         print(f"\nthe tool's definition: {count} o200k tokens (stored: {STORED.read_text().strip()}, at most {MOST})")
     assert count <= MOST
@@ -63,7 +62,7 @@ def test_the_definition_says_what_is_served_of_secrets(rules: str, writes: str, 
     """A model learns whether it gets the keys of Secrets, by the rules in force, within the same number of tokens."""
     config = tmp_path / "kubescript.toml"
     config.write_text(f'writes = "{writes}"\n{rules}')
-    text = definition(["--snapshot", str(demo.SNAPSHOT), "--config", str(config)])
+    text = definition(["--snapshot", str(paths.ONE_NAMESPACE), "--config", str(config)])
     assert OF_SECRETS[rules] in text
     assert tokens.count(text) <= MOST + (60 if writes == "plan" else 0)
 
@@ -79,7 +78,7 @@ def test_sources_cost_at_most_ninety_tokens(given: dict[str, str], tmp_path: Pat
     config = tmp_path / "kubescript.toml"
     tables = [f'[sources.{name}]\nkind = "{kind}"\nurl = "http://127.0.0.1:1"\n' for name, kind in given.items()]
     config.write_text("".join(tables))
-    flags = ["--snapshot", str(demo.SNAPSHOT)]
+    flags = ["--snapshot", str(paths.ONE_NAMESPACE)]
     text, without = definition([*flags, "--config", str(config)]), definition(flags)
     assert tokens.count(text) - tokens.count(without) <= 90
     named = {"prometheus": "prom (", "alertmanager": "alertmanager (", "loki": "loki (", "tempo": "tempo ("}
@@ -111,7 +110,7 @@ def test_writing_costs_at_most_sixty_tokens(given: str, tmp_path: Path) -> None:
     refused by the levels in force."""
     config = tmp_path / "kubescript.toml"
     config.write_text(given)
-    flags = ["--snapshot", str(demo.SNAPSHOT)]
+    flags = ["--snapshot", str(paths.ONE_NAMESPACE)]
     text = definition([*flags, "--config", str(config)])
     assert WRITING[given] in text
     argument = tokens.count(json.dumps({"approved": base.APPROVED})) if "argument" in given else 0

@@ -10,7 +10,6 @@ from typing import Final
 import anyio
 import pytest
 
-from kubescript.cli import demo
 from tests.kit import clients, paths, tokens
 
 DOCS: Final = paths.ROOT / "docs" / "toolsets.md"
@@ -29,7 +28,7 @@ def counted(toolset: str, *more: str) -> dict[str, int]:
     found: dict[str, int] = {}
 
     async def ask() -> None:
-        flags = ("--toolsets", toolset, "--snapshot", str(demo.SNAPSHOT), *more)
+        flags = ("--toolsets", toolset, "--snapshot", str(paths.ONE_NAMESPACE), *more)
         async with clients.connect("memory", flags) as client:
             for tool in (await client.list_tools()).tools:
                 wire = tool.model_dump(mode="json", by_alias=True, exclude_none=True)

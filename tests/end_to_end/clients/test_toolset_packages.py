@@ -186,7 +186,7 @@ def test_an_installed_toolset_is_named_to_who_misspells_it(installed: Path) -> N
     failed = start(installed, "--toolsets", "shopp")
     assert failed.returncode == 1
     assert (
-        "unknown toolset `shopp`; there is: code, kubectl, helm, cluster, gateway, openshift, openstack, shop"
+        "unknown toolset `shopp`; there is: code, kubectl, helm, cluster, gateway, observability, openshift, openstack, shop"
         in failed.stderr
     )
 

@@ -104,16 +104,18 @@ def test_a_server_does_not_start_with_a_dead_rule(saved: Path, tmp_path: Path) -
     assert done.stdout.startswith("«redacted:acme:"), done
 
 
-def test_demo_answers_three_questions() -> None:
-    """`kubescript demo` shows three scripts, their answers, bytes fetched and returned, and commands to go on with."""
+def test_demo_answers_four_questions() -> None:
+    """`kubescript demo` shows four scripts, their answers, bytes fetched and returned, and commands to go on with."""
     done = kubescript("demo")
     assert done.returncode == 0, done.stderr
     doctor = re.search("^Next: `(.+) doctor`", done.stdout, re.MULTILINE)
     assert doctor is not None, done.stdout
     version = subprocess.run([*shlex.split(doctor[1]), "--version"], capture_output=True, text=True, check=True)
     assert "kubescript" in version.stdout
-    assert done.stdout.count("bytes fetched") == 3
+    assert done.stdout.count("bytes fetched") == 4
     assert "CrashLoopBackOff" in done.stdout
+    assert "cart, revision 3, shop/cart:2.4.1: 2 pods are full" in done.stdout
+    assert 'level=warn msg="session cache has no limit"' in done.stdout
     assert "error" not in done.stdout.lower().replace("errimagepull", "").replace('"error"', "").replace(
         "init:error", ""
     )

@@ -13,7 +13,7 @@ import pytest
 import yaml
 
 from kubescript_safety.controlplane import pki
-from tests.kit import clients, identities, patience, trails
+from tests.kit import clients, commands, identities, patience, trails
 from tests.kit.controlplane import official_client, services
 from tests.kit.controlplane.server import ControlPlane
 from tests.kit.engines import prometheus
@@ -89,6 +89,10 @@ def test_a_service_needs_one_right_and_what_lacks_is_said(
         refused = clients.text(ask(QUEUE.format("safe")))
         assert 'cannot get resource "services/proxy"' in refused, refused
         assert f"Role in namespace {NAMESPACE}" in caplog.text and 'resourceNames ["https:safe:9090"]' in caplog.text
+        told = commands.run("doctor", *flags).stdout
+        assert (
+            f"FAILED  source safe   prometheus at the Service {NAMESPACE}/https:safe:9090: it refuses us (403)" in told
+        )
         grant(plane, *names.values())
         patience.until(lambda: ANSWERED in clients.text(ask(QUEUE.format("number"))))
         assert "no service port 9091" in clients.text(ask(QUEUE.format("absent")))
@@ -99,6 +103,8 @@ def test_a_service_needs_one_right_and_what_lacks_is_said(
         denied = clients.text(ask(f"k8s.coreV1().connect_get_namespaced_service_proxy_with_path({path})"))
         assert "policy.tunnel" in denied, denied
         assert ANSWERED in clients.text(ask(QUEUE.format("number")))
+    told = commands.run("doctor", *flags).stdout
+    assert f"prometheus at the Service {NAMESPACE}/https:safe:9090: version 3." in told, told
     done = trails.run("audit", "role", str(tmp_path / "audit.jsonl"))
     assert "# sources asked: named, number, plain, safe;" in done.stdout
     assert not any(yaml.safe_load_all(done.stdout)), done.stdout

@@ -1,0 +1,150 @@
+"""What `kubescript doctor` says about the sources of a cluster: whether each answers, in which version, and what to fix
+if it does not."""
+
+from __future__ import annotations
+
+import re
+import time
+import urllib.parse
+from collections.abc import Iterator
+from typing import Final
+
+import msgspec
+
+from kubescript import config, errors, types
+from kubescript.broker import answer
+from kubescript.cli import findings
+from kubescript.cluster import live
+from kubescript.request import request
+from kubescript.sources import opening, operations, remedies
+from kubescript_sandbox.host import cancellation
+
+__all__ = ["examine"]
+
+_ANSWER_S: Final = 10.0
+"""Seconds that one source may take."""
+_MAX_BYTES: Final = 1024 * 1024
+# Attack: a source's version contains line ends, or a command that a person copies.
+_VERSION: Final = re.compile(r"v?[0-9][0-9A-Za-z.+_-]{0,60}")
+_LOOPBACK: Final = frozenset({"localhost", "127.0.0.1", "::1"})
+
+
+class _Version(msgspec.Struct):
+    version: str = ""
+
+
+class _Document(msgspec.Struct, rename="camel"):
+    """The version at its place in the answers of all kinds."""
+
+    version: str = ""
+    """Loki's and Tempo's."""
+    data: _Version = msgspec.field(default_factory=_Version)
+    """Prometheus'."""
+    version_info: _Version = msgspec.field(default_factory=_Version)
+    """Alertmanager's."""
+
+
+def examine(settings: config.Settings, content: bytes | None, *, offline: bool) -> Iterator[findings.Finding]:
+    """Yields the findings about each source of one cluster; `content` is a found cluster's kubeconfig. With `offline`,
+    no source is asked. Raises nothing: failures are findings."""
+    if not settings.sources or settings.snapshot is not None:
+        return
+    cluster = live.Live(content or settings.kubeconfig, settings.context)
+    try:
+        for name, own in settings.sources.items():
+            yield _examine(settings, name, own, cluster, offline=offline)
+            if _sends_in_the_clear(own):
+                text = f"sends credentials over http to {own.url}: whoever is between reads them; use https"
+                yield findings.Finding("WARNING", _topic(name), text)
+    finally:
+        cluster.close()
+
+
+def _examine(
+    settings: config.Settings, name: str, own: config.Source, cluster: live.Live, *, offline: bool
+) -> findings.Finding:
+    about = f"{own.kind} at {own.url or f'the Service {own.service}'}"
+    if _is_asked_as_caller(settings, own):
+        return findings.Finding("ok", _topic(name), f"{about}; not asked: it is asked as the caller of each script")
+    if offline:
+        return findings.Finding("ok", _topic(name), f"{about}; not asked: only its settings were read")
+    try:
+        mark, said = _ask(name, own, cluster)
+    except errors.ClusterError as error:
+        mark, said = "FAILED", error.explained
+    return findings.Finding(mark, _topic(name), f"{about}: {said}")
+
+
+def _is_asked_as_caller(settings: config.Settings, own: config.Source) -> bool:
+    """Says whether only a caller can ask a source, with its own token or rights."""
+    if own.service is None:
+        return own.auth == "caller"
+    return own.auth != "server" and settings.acts_as != "server"
+
+
+def _ask(name: str, own: config.Source, cluster: live.Live) -> tuple[findings.Mark, str]:
+    """Asks one source for its version. Raises ClusterError."""
+    deadline = time.monotonic() + _ANSWER_S
+    asked = request.Request("GET", operations.KINDS[own.kind].version, (), verb="get", is_resource=False)
+    server = opening.connect(name, own, cluster, cluster, None)
+    try:
+        response = server.perform(asked, deadline - time.monotonic(), cancellation.Cancellation())
+        body = _read(response)
+    finally:
+        server.close()
+    peer = answer.Peer("it", remedies.for_stranger(name, own))
+    fault = answer.find_fault(asked, response, peer)
+    if fault is not None:
+        raise fault
+    if response.status == 200:
+        version = _find_version(body)
+        return ("ok", f"version {version}") if version else ("WARNING", "it answers, but tells no version")
+    return _explain(name, own, response.status)
+
+
+def _explain(name: str, own: config.Source, status: int) -> tuple[findings.Mark, str]:
+    """Returns what an answer without a version means."""
+    remedy = remedies.for_status(name, own, status)
+    if own.tenancy == "namespace" and not (remedy and own.service):
+        # Such a proxy answers questions about a namespace alone, and refuses all others.
+        return "ok", f"it answers ({status}), and is asked about one namespace at a time"
+    if remedy:
+        return "FAILED", f"it refuses us ({status}): {remedy}"
+    if status == 404:
+        return "WARNING", "it answers, but has no version there (404): check the prefix in `url`, unless it is old"
+    return "FAILED", f"it answers {status}"
+
+
+def _read(response: types.Response) -> bytes:
+    """Returns the body. Raises ClusterError."""
+    body = bytearray()
+    try:
+        for chunk in response.chunks:
+            body += chunk
+            if len(body) > _MAX_BYTES:
+                raise errors.ClusterError("its answer is implausibly large", code="cluster.too_large")
+    finally:
+        response.close()
+    return bytes(body)
+
+
+def _find_version(body: bytes) -> str:
+    """Returns the version in an answer; empty if there is none."""
+    try:
+        read = msgspec.json.decode(body, type=_Document)
+    except (msgspec.MsgspecError, RecursionError):
+        return ""
+    found = read.version or read.data.version or read.version_info.version
+    return found if _VERSION.fullmatch(found) else ""
+
+
+def _sends_in_the_clear(own: config.Source) -> bool:
+    """Says whether credentials leave this machine over http."""
+    if own.url is None or own.url.startswith("https://"):
+        return False
+    has_credentials = own.auth != "none" or own.token_file is not None or own.basic_auth_file is not None
+    return has_credentials and urllib.parse.urlsplit(own.url).hostname not in _LOOPBACK
+
+
+def _topic(name: str) -> str:
+    return f"source {name}"

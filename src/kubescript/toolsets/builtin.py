@@ -110,7 +110,7 @@ def _observability(parts: Parts) -> base.Toolset:
     namespaced = {
         name for own in settings.clusters for name, each in own.sources.items() if each.tenancy == "namespace"
     }
-    return observability.toolset(_access(parts), sources, namespaced)
+    return observability.toolset(_access(parts), sources, namespaced, settings.source_kinds.keys())
 
 
 def _openshift(parts: Parts) -> base.Toolset:

@@ -22,9 +22,11 @@ _MOST_NAMES: Final = 10
 """How many sources a definition names; an unknown name's error lists all."""
 
 
-def toolset(access: base.Access, sources: Mapping[str, str], namespaced: AbstractSet[str]) -> base.Toolset:
+def toolset(
+    access: base.Access, sources: Mapping[str, str], namespaced: AbstractSet[str], told: AbstractSet[str]
+) -> base.Toolset:
     """Returns the toolset, with those tools for which there is a source. `sources` are their kinds by name;
-    `namespaced` are those that show one namespace at a time."""
+    `namespaced` are those that show one namespace at a time, and `told` those whose names the operator has given."""
 
     async def prepare(_cluster: str) -> Mapping[str, object]:
         return {"namespaced": sorted(namespaced)} if namespaced else {}
@@ -37,7 +39,9 @@ def toolset(access: base.Access, sources: Mapping[str, str], namespaced: Abstrac
         # Only `alerts` has a namespace for another purpose, too.
         host = classic.HostPart(prepare=prepare) if name == "alerts" else classic.HostPart()
         (tool,) = classic.tools(access, (name,), host)
-        _fit(tool, names, is_namespaced=name == "alerts" or not namespaced.isdisjoint(names))
+        # Attack: the names of a stranger's saved sources speak to the model in the definition.
+        shown = names if told >= set(names) or len(names) == 1 else ()
+        _fit(tool, shown, is_namespaced=name == "alerts" or not namespaced.isdisjoint(names))
         tools.append(tool)
     return base.Toolset("observability", "metrics, alerts and logs", tuple(tools), instructions=classic.INSTRUCTIONS)
 
@@ -47,7 +51,7 @@ def _fit(tool: base.Tool, names: Sequence[str], *, is_namespaced: bool) -> None:
     properties = tool.definition.input_schema["properties"]
     if len(names) == 1:
         del properties["source"]
-    elif len(names) <= _MOST_NAMES:
+    elif 0 < len(names) <= _MOST_NAMES:
         properties["source"]["enum"] = list(names)
     if not is_namespaced:
         del properties["namespace"]

@@ -67,3 +67,20 @@ def test_captured_sources_answer_as_the_engines_did(observed: Observed, scratch:
         gone = clients.text(saved("prom.query('http_requests_total{code=\"500\"} * 2')"))
         assert "was not captured. Of " in gone
         assert clients.text(saved("len(prom.query('http_request_duration_seconds_count'))")) == "9"
+
+
+def test_a_script_that_asked_sources_is_replayed(observed: Observed, scratch: ControlPlane, tmp_path: Path) -> None:
+    """`audit replay` gives a script the recorded answers of its sources, without them: the same, also for an error."""
+    config, record = tmp_path / "kubescript.toml", tmp_path / "audit.jsonl"
+    urls = {"prometheus": observed.prometheus.url, "loki": observed.loki.url}
+    config.write_text("".join(f'[sources.{kind}]\nkind = "{kind}"\nurl = "{url}"\n' for kind, url in urls.items()))
+    flags = ("--kubeconfig", str(scratch.kubeconfig), "--config", str(config), "--audit", str(record))
+    scripts = (
+        f"[(s['pod'], s.max) for s in prom.query_range('{USED}', '-30m')], loki.label_values('app')",
+        "k8s.source('loki').query_range('{app=\"cart\"} |= \"error\"', limit=2)[0].lines",
+        "prom.query('up[')",
+    )
+    for script in scripts:
+        commands.run("run", "-", *flags, "--audit-keep", "responses", script=script)
+    replayed = commands.run("audit", "replay", str(record))
+    assert [line.split()[-1] for line in replayed.stdout.splitlines()] == ["same"] * len(scripts), replayed.stdout

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any, Final
 
+import anyio
 import pytest
 
 from kubescript import errors
@@ -109,6 +110,27 @@ def test_hostile_files_are_refused(tmp_path: Path) -> None:
         clients.application(("--snapshot", str(tmp_path))),
     ):
         pass
+
+
+def test_no_definition_has_the_name_of_a_saved_source(tmp_path: Path) -> None:
+    """A stranger names the sources of an archive, so their names stand in no tool's definition; scripts learn them."""
+    saved_sources.write(tmp_path)
+    for name in ("obey-me", "obey-me-too"):
+        saved_sources.write_source(tmp_path, name, "loki", series={"data": []})
+    info = json.loads((tmp_path / "snapshot.json").read_text())
+    info["sources"] = ["obey-me", "obey-me-too", "../prom"]
+    (tmp_path / "snapshot.json").write_text(json.dumps(info))
+
+    async def list_tools() -> str:
+        flags = ("--toolsets", "code,observability", "--snapshot", str(tmp_path))
+        async with clients.connect("memory", flags) as client:
+            unknown = clients.text(await clients.evaluate(client, "k8s.source('x')"))
+            assert "there are: obey-me, obey-me-too\n" in unknown
+            return str(await client.list_tools())
+
+    definitions = anyio.run(list_tools)
+    assert "More globals: loki (" in definitions
+    assert "obey-me" not in definitions
 
 
 def _read(text: str) -> Any:

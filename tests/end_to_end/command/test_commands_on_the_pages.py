@@ -38,6 +38,7 @@ ONLY_READ: Final[Mapping[str, str]] = {
     "kubescript runbooks list": "settings of the reader's: test_runbook_commands.py",
     "kubescript runbooks run restart-web namespace=team-a name=web --config FILE": "test_scripts_on_the_pages.py",
     'kubescript run --writes plan -c \'k8s.scale("deployments/web", 5, namespace="shop")\'': "test_scripts_on_the_pages.py",
+    "kubescript snapshot saved/ --sources": "sources of the reader's: test_captured_sources.py",
     "kubescript": "settings of the reader's: test_rhos_config.py",
 }
 """Commands of ours whose flags are parsed by the real program and which are not run, and why."""

@@ -1,4 +1,4 @@
-"""`python -m benchmarks [b1 … b20, audit, fleet, replicas] [--json OUT]`: measures, prints a table, and ends with 0
+"""`python -m benchmarks [b1 … b21, audit, fleet, replicas] [--json OUT]`: measures, prints a table, and ends with 0
 whatever the figures are."""
 
 from __future__ import annotations
@@ -39,6 +39,7 @@ MODULES = {
     "b18": "peer_times",
     "b19": "leaks",
     "b20": "read_only",
+    "b21": "series_10000",
     "audit": "audit",
     "replicas": "replicas",
     "fleet": "fleet",

@@ -6,6 +6,7 @@ is decoded before it is read.
 
 from __future__ import annotations
 
+import contextlib
 import math
 from collections.abc import Iterator
 from typing import Any, Final, Self
@@ -20,6 +21,7 @@ Point = tuple[float, float]
 """A time in seconds since the epoch, and the value."""
 
 _decode_points: Final = msgspec.json.Decoder(list[Point], strict=False).decode
+_decode_point: Final = msgspec.json.Decoder(Point, strict=False).decode
 # Infinities are written as "+Inf", which msgspec does not take for a number.
 _decode_texts: Final = msgspec.json.Decoder(list[tuple[float, str]]).decode
 
@@ -98,6 +100,15 @@ class Series(labelled.Labelled):
                 self._points = [(time, float(value)) for time, value in _decode_texts(text)]
         return self._points
 
+    def _read_last(self) -> Point:
+        """Returns the last point. Of a range, only its text is decoded: most scripts read nothing else."""
+        if self._points is None and self.is_range:
+            text = bytes(self._raw)
+            with contextlib.suppress(msgspec.DecodeError):  # an infinity, or no points
+                last: Point = _decode_point(text[text.rfind(b"[") : -1])
+                return last
+        return self._read()[-1]
+
     @property
     def values(self) -> list[Sample]:  # type: ignore[override]
         """The samples, oldest first: numbers with `.time`, and pairs (time, value) at once."""
@@ -124,7 +135,7 @@ class Series(labelled.Labelled):
     @property
     def last(self) -> Sample:
         """The newest sample."""
-        time, value = self._read()[-1]
+        time, value = self._read_last()
         return Sample(value, time)
 
     @property

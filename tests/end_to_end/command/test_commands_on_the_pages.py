@@ -25,6 +25,7 @@ ONLY_READ: Final[Mapping[str, str]] = {
     "kubescript --config ~/.config/kubescript/server.toml": "serves until it is ended: test_deploy_docs.py",
     "kubescript --config server.toml": "likewise",
     "kubescript doctor --config ~/.config/kubescript/server.toml": "an account of the reader's: test_deploy_docs.py",
+    "kubescript doctor --config server.toml": "sources of the reader's: test_doctor_of_sources.py",
     "kubescript --config kubescript.toml": "likewise: test_migrate.py",
     "kubescript --toolsets code --port 8080": "likewise: test_endpoints.py",
     "kubescript --toolsets openshift --port 8080": "likewise: test_openshift_cli.py",

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from kubescript import config, errors
+from tests.kit import paths
 
 URL = 'url = "http://prometheus:9090"'
 SERVICE = 'service = "monitoring/prometheus-k8s:9090"'
@@ -66,3 +67,13 @@ def test_a_token_of_one_cluster_is_for_its_own_source(tmp_path: Path) -> None:
     with pytest.raises(errors.ConfigError, match="belongs into the table of one context"):
         load(tmp_path, f'{URL}\nauth = "server"', clusters)
     assert load(tmp_path, URL, clusters).auth == "none"
+
+
+def test_the_settings_on_the_page_are_taken(tmp_path: Path) -> None:
+    """Each block of docs/sources.md, as a reader copies it."""
+    blocks = (paths.ROOT / "docs" / "sources.md").read_text("utf-8").split("```toml\n")[1:]
+    file = tmp_path / "server.toml"
+    for block in blocks:
+        file.write_text(block.partition("```")[0])
+        assert config.load({}, file).sources
+    assert len(blocks) == 2

@@ -1,4 +1,4 @@
-"""`python -m benchmarks [b1 … b21, audit, fleet, replicas] [--json OUT]`: measures, prints a table, and ends with 0
+"""`python -m benchmarks [b1 … b21, audit, fleet, observed, replicas] [--json OUT]`: measures, prints a table, and ends with 0
 whatever the figures are."""
 
 from __future__ import annotations
@@ -43,10 +43,12 @@ MODULES = {
     "audit": "audit",
     "replicas": "replicas",
     "fleet": "fleet",
+    "observed": "observed.asking",
 }
 """Each benchmark with the file that says what it measures."""
-LONG = frozenset({"b6", "b14", "b16", "fleet"})
-"""Only when they are named: loading 50,000 pods takes minutes, 6,000 scripts too, and the safety benchmark most of an hour."""
+LONG = frozenset({"b6", "b14", "b16", "fleet", "observed"})
+"""Only when they are named: loading 50,000 pods takes minutes, 6,000 scripts too, the safety benchmark most of an hour, and
+Prometheus and Loki are built first."""
 PACKAGES = ("kubescript", "mcp", "kubernetes", "msgspec", "urllib3")
 
 

@@ -1,10 +1,11 @@
-"""The forty questions in o200k tokens: as the scripts that fresh readers wrote, and as the least calls of rhobs/obs-mcp and
-kubectl that can answer them."""
+"""The forty questions in o200k tokens: a script each, whose answer must tell the truth, and the least calls of rhobs/obs-mcp and
+kubectl that can answer."""
 
 from __future__ import annotations
 
 import json
 import tempfile
+import time
 from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,8 +13,10 @@ from typing import Any, Final
 
 from benchmarks import npm, report, servers, stdio
 from benchmarks.observed import lab
-from benchmarks.observed.judging import QUESTIONS
+from benchmarks.observed.judging import QUESTIONS, untold
 from benchmarks.observed.others import Others
+from benchmarks.observed.truths import TRUTHS
+from benchmarks.observed.view import View
 
 __all__ = ["run"]
 
@@ -30,8 +33,9 @@ def run() -> Iterator[report.Row | str]:
         with stdio.Server(command) as server:
             definition = npm.count_tokens([_json(tool) for tool in server.request("tools/list", {}).result["tools"]])
             for name, question in QUESTIONS.items():
-                ours = sum(definition) + _pay(server, question["script"])
-                paid[_KINDS[name[0]]].append((ours, *others.pay(question["calls"])))
+                spent, answer = _ask(server, question["script"])
+                _check(name, answer, View(int(time.time() - it.zero) // 60))
+                paid[_KINDS[name[0]]].append((sum(definition) + spent, *others.pay(question["calls"])))
     paid["all"] = [each for kind in paid.values() for each in kind]
     for kind, each in paid.items():
         ours_mean, calls, theirs = (sum(column) / len(each) for column in zip(*each, strict=True))
@@ -42,11 +46,18 @@ def run() -> Iterator[report.Row | str]:
     yield f"observed: {sum(definition)} of the tokens are the definition; those of obs-mcp's 22 tools are not counted"
 
 
-def _pay(server: stdio.Server, script: str) -> int:
-    """The tokens of a call and its answer. Raises RuntimeError when the script fails."""
+def _ask(server: stdio.Server, script: str) -> tuple[int, str]:
+    """The tokens of a call and its answer, and the answer. Raises RuntimeError when the script fails."""
     arguments = {"script": script}
     answer = stdio.text(server.call("evaluate_script", arguments))
-    return sum(npm.count_tokens([_json({"name": "evaluate_script", "arguments": arguments}), answer]))
+    return sum(npm.count_tokens([_json({"name": "evaluate_script", "arguments": arguments}), answer])), answer
+
+
+def _check(name: str, answer: str, view: View) -> None:
+    """Raises RuntimeError when an answer lacks something of the truth."""
+    truth, fields = TRUTHS[name](view), QUESTIONS[name]["fields"]
+    if missing := [each for field, margin in fields.items() for each in untold(answer, truth[field], margin)]:
+        raise RuntimeError(f"{name} does not tell {missing}: {answer}")
 
 
 def _json(value: Any) -> str:

@@ -17,7 +17,7 @@ from typing import Any
 from benchmarks.observed.truths import TRUTHS
 from benchmarks.observed.view import View
 
-__all__ = ["QUESTIONS", "wrong_fields"]
+__all__ = ["QUESTIONS", "untold", "wrong_fields"]
 
 QUESTIONS: dict[str, dict[str, Any]] = {
     question["id"]: question for question in json.loads(Path(__file__).with_name("questions.json").read_text())
@@ -56,6 +56,22 @@ def main() -> None:
 def wrong_fields(answer: Mapping[str, Any], truth: Mapping[str, Any], fields: Mapping[str, str]) -> list[str]:
     """The fields that are not what they should be. `fields` says how far a number may be off: `2`, or `5%`."""
     return [name for name, margin in fields.items() if not _is_right(answer.get(name), truth[name], margin)]
+
+
+def untold(text: str, truth: Any, margin: str) -> list[Any]:
+    """What of a truth a script's answer does not have anywhere: names as they are, numbers within the margin."""
+    if isinstance(truth, dict):
+        return [
+            missing
+            for key, value in truth.items()
+            for missing in (*untold(text, key, ""), *untold(text, value, margin))
+        ]
+    if isinstance(truth, list):
+        return [missing for value in truth for missing in untold(text, value, margin)]
+    if isinstance(truth, str):
+        return [] if truth in text else [truth]
+    numbers = [float(number) for number in re.findall(r"-?\b\d+(?:\.\d+)?", text)]
+    return [] if any(abs(number - truth) <= _allowed(truth, margin) for number in numbers) else [truth]
 
 
 def _is_right(said: Any, truth: Any, margin: str) -> bool:

@@ -25,6 +25,8 @@ RANGE_S: Final = 3_600
 STEP_S: Final = 60
 _MAX_QUERIES: Final = 500
 """How many range queries of one Prometheus are saved."""
+_MAX_TEXT: Final = 800_000
+"""How many characters all queries of one source may have."""
 _MAX_BYTES: Final = 64 << 20
 """How many bytes the series of one Prometheus may have."""
 _MAX_LINES: Final = 5_000
@@ -188,8 +190,9 @@ class _Capture:
         if masking.OPENING in query.encode():
             self._miss(query, "a value in it is masked")
             return False
-        if len(self._queries) >= _MAX_QUERIES or self._bytes > _MAX_BYTES:
-            self._miss(query, f"there are more than {_MAX_QUERIES} queries, or their answers too large: use --series")
+        text = sum(len(each["query"]) for each in self._queries) + len(query)
+        if len(self._queries) >= _MAX_QUERIES or text > _MAX_TEXT or self._bytes > _MAX_BYTES:
+            self._miss(query, f"there are more than {_MAX_QUERIES} queries, or too large ones: use --series")
             return False
         body = self._ask_range(query)
         if body is None:

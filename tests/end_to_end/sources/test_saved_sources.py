@@ -6,10 +6,6 @@ import json
 from pathlib import Path
 from typing import Any, Final
 
-import anyio
-import pytest
-
-from kubescript import errors
 from tests.kit import clients, saved_sources
 from tests.kit.saved_sources import USED
 
@@ -74,63 +70,6 @@ def test_scripts_ask_saved_sources(tmp_path: Path) -> None:
             assert clients.text(ask(f"prom.query('{USED}{{namespace=\"shop\"}}')[0].value")) == "60"
         for script, message in GAPS.items():
             assert message in clients.text(ask(script)), script
-
-
-DEEP: Final = "[" * 200_000
-RULE: Final = f"len(prom.query({saved_sources.RULE!r}))"
-HOSTILE: Final = [
-    ("queries/1.json", '{"data":{"result":[{"metric":{},"values":[["x"]]}]}}', RULE, "samples of a series in the snap"),
-    ("queries/1.json", DEEP, RULE, "sources/prom/queries/1.json of the snapshot cannot be served: it is damaged"),
-    ("queries/1.json", '{"data":{}}', RULE, "sources/prom/queries/1.json of the snapshot cannot be served: it is dam"),
-    ("rules.json", DEEP, "prom.rules()", "sources/prom/rules.json of the snapshot cannot be served: it is damaged"),
-    ("rules.json", '{"data":{"groups":[7,{"rules":7}]}}', "len(prom.rules(type='alert'))", "0"),
-    ("metadata.json", "null", "len(prom.metadata())", "0"),
-]
-"""A file, what a stranger writes there, a script that needs it, and what the script is told."""
-
-
-def test_hostile_files_are_refused(tmp_path: Path) -> None:
-    """A stranger's file that is not what it must be is an error of the call that needs it, or holds nothing; the next
-    call works. A damaged description is an error of the start."""
-    folder = saved_sources.write(tmp_path) / "sources" / "prom"
-    with clients.asking("--snapshot", str(tmp_path)) as ask:
-        for name, text, script, message in HOSTILE:
-            whole = (folder / name).read_text()
-            (folder / name).write_text(text)
-            assert message in clients.text(ask(script)), (name, text[:50])
-            (folder / name).write_text(whole)
-            assert clients.text(ask(RULE)) == "1"
-        (folder / "labels.json").unlink()
-        (folder / "labels.json").symlink_to("/etc/passwd")
-        assert "it is a link that leads out of the snapshot's folder" in clients.text(ask("prom.labels()"))
-        assert clients.text(ask(RULE)) == "1"
-    (folder / "source.json").write_text('{"kind": "prometheus", "queries": 7}')
-    with (
-        pytest.raises(errors.ConfigError, match=r"sources/prom/source\.json of the snapshot cannot be served"),
-        clients.application(("--snapshot", str(tmp_path))),
-    ):
-        pass
-
-
-def test_no_definition_has_the_name_of_a_saved_source(tmp_path: Path) -> None:
-    """A stranger names the sources of an archive, so their names stand in no tool's definition; scripts learn them."""
-    saved_sources.write(tmp_path)
-    for name in ("obey-me", "obey-me-too"):
-        saved_sources.write_source(tmp_path, name, "loki", series={"data": []})
-    info = json.loads((tmp_path / "snapshot.json").read_text())
-    info["sources"] = ["obey-me", "obey-me-too", "../prom"]
-    (tmp_path / "snapshot.json").write_text(json.dumps(info))
-
-    async def list_tools() -> str:
-        flags = ("--toolsets", "code,observability", "--snapshot", str(tmp_path))
-        async with clients.connect("memory", flags) as client:
-            unknown = clients.text(await clients.evaluate(client, "k8s.source('x')"))
-            assert "there are: obey-me, obey-me-too\n" in unknown
-            return str(await client.list_tools())
-
-    definitions = anyio.run(list_tools)
-    assert "More globals: loki (" in definitions
-    assert "obey-me" not in definitions
 
 
 def _read(text: str) -> Any:

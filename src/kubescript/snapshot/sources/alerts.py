@@ -31,11 +31,11 @@ class Alerts:
             return responses.document([each for each in found if _silences(each, conditions)])
         hidden = {name for name in _STATES if arguments.text(name) == "false"}
         receiver = arguments.text("receiver")
-        pattern = patterns.compile_pattern(receiver, is_whole=True) if receiver else None
+        is_receiver = patterns.compare(receiver, is_whole=True) if receiver else None
         return responses.document([
             each for each in found
             if _fits(each, conditions) and not _states_of(each) & hidden and (
-                pattern is None or any(pattern.fullmatch(name) for name in _receivers_of(each))
+                is_receiver is None or any(map(is_receiver, _receivers_of(each)))
             )
         ])  # fmt: skip
 

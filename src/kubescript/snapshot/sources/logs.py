@@ -17,8 +17,6 @@ __all__ = ["Logs"]
 _NANO: Final = 1_000_000_000
 _DEFAULT_LIMIT: Final = 1_000
 _LABEL_VALUES: Final = re.compile(r"label/([^/]+)/values")
-_CHECK_EVERY: Final = 100
-"""After how many lines the time is looked at: a filter may take a millisecond for one."""
 _Line = tuple[int, str, int]
 """Its time in nanoseconds, its text, and the number of its stream."""
 _Labels = Mapping[str, str]
@@ -75,9 +73,8 @@ class Logs:
         cut = 0
         for since, stream in self._read_streams(fits, check):
             cut += since * _NANO > start
-            for at, (time, text) in enumerate(stream.values):
-                if at % _CHECK_EVERY == 0:
-                    check()
+            for time, text in stream.values:
+                check()
                 moment = _read_time(time)
                 if start <= moment <= end and passes(text):
                     lines.append((moment, text, len(streams)))

@@ -122,8 +122,12 @@ class Metrics:
     def _select(self, query: str, check: collection.Check) -> list[saved_source.Series]:
         """Returns the series of a query. Raises KubescriptError."""
         number, keep = self._find(query)
-        check()
-        return [each for each in self._source.read_series(number) if keep(each.metric)]
+        found = []
+        for each in self._source.read_series(number):
+            check()
+            if keep(each.metric):
+                found.append(each)
+        return found
 
     def _find(self, query: str) -> tuple[int, _Keep]:
         """Returns the number of the captured query that holds the answer, and which of its series belong to it."""

@@ -7,14 +7,16 @@ all of them, but hostile patterns and texts meet it only in the masking process.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Final
 
 from kubescript import errors
 
-__all__ = ["compile_pattern"]
+__all__ = ["compare"]
 
 _MAX_LENGTH: Final = 300
+# Loki's longest line. The comparison holds the interpreter's lock for 55 ms at most.
+_MAX_VALUE: Final = 256 * 1024
 _FLAG: Final = "(?i)"
 _GROUP: Final = re.compile(r"\((?:\?:)?([^()\\]*)\)")
 _ATOM: Final = re.compile(
@@ -25,9 +27,21 @@ _Atom = tuple[str, str]
 """The kind of an atom, and its fixed part in Python's grammar."""
 
 
-def compile_pattern(text: str, *, is_whole: bool) -> re.Pattern[str]:
-    """Returns a pattern whose `fullmatch` is as RE2's; of a part of the text unless `is_whole`. Raises RequestError
-    for what is more than literals, `.`, `.*`, `.+` and `|`."""
+def compare(text: str, *, is_whole: bool) -> Callable[[str], bool]:
+    """Returns a function that says whether a value matches the pattern as in RE2, or a part of it unless `is_whole`;
+    it raises ClusterError (cluster.broken) for a value that is too long. Raises RequestError for what is more than
+    literals, `.`, `.*`, `.+` and `|`."""
+    pattern = _compile(text, is_whole=is_whole)
+
+    def matches(value: str) -> bool:
+        if len(value) > _MAX_VALUE:
+            raise errors.ClusterError("a value in the snapshot is too long to be compared", code="cluster.broken")
+        return pattern.fullmatch(value) is not None
+
+    return matches
+
+
+def _compile(text: str, *, is_whole: bool) -> re.Pattern[str]:
     if len(text) > _MAX_LENGTH:
         raise _refuse(text)
     body = text.removeprefix(_FLAG)

@@ -20,9 +20,12 @@ __all__ = ["MAX_FILE", "Query", "SavedSource", "Series", "Stream", "not_captured
 
 MAX_FILE: Final = 8 * tree.MIB
 """The maximum size of one file in bytes: a quarter of a million points."""
+_MAX_ABOUT: Final = tree.MIB
 _MAX_SOURCES: Final = 64
 _NAME: Final = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 _Shape = TypeVar("_Shape")
+_Seconds = Annotated[float, msgspec.Meta(ge=0, lt=1e11)]
+"""A time in seconds since the epoch."""
 
 
 class Query(msgspec.Struct, frozen=True):
@@ -37,12 +40,12 @@ class _About(msgspec.Struct, frozen=True):
     """source.json."""
 
     kind: Literal["prometheus", "alertmanager", "loki"]
-    start: float = 0.0
+    start: _Seconds = 0.0
     """The beginning of the range queries, in seconds since the epoch."""
-    end: float = 0.0
+    end: _Seconds = 0.0
     """Their end, which is "now" for whoever asks."""
     step: Annotated[float, msgspec.Meta(ge=1)] = 60.0
-    queries: Annotated[list[Query], msgspec.Meta(max_length=2_000)] = []
+    queries: Annotated[list[Query], msgspec.Meta(max_length=500)] = []
 
 
 class Series(msgspec.Struct):
@@ -67,7 +70,7 @@ class SavedSource:
         self.name = name
         self._saved = saved
         self._folder = (*saved.top, "sources", name)
-        self.about: Final = self._decode("source.json", _About)
+        self.about: Final = self._decode("source.json", _About, _MAX_ABOUT)
 
     def read(self, operation: str) -> Any:
         """Returns the captured answer of an operation without arguments. Raises ClusterError."""
@@ -81,10 +84,10 @@ class SavedSource:
         """Returns the log streams of a query's answer. Raises ClusterError."""
         return self._decode(f"queries/{number}.json", _Streams).data.result
 
-    def _decode(self, file: str, shape: type[_Shape]) -> _Shape:
+    def _decode(self, file: str, shape: type[_Shape], most: int = MAX_FILE) -> _Shape:
         path = (*self._folder, *file.split("/"))
         try:
-            return msgspec.json.decode(self._saved.files.read(path, MAX_FILE), type=shape)
+            return msgspec.json.decode(self._saved.files.read(path, most), type=shape)
         except tree.Refused as error:
             raise saved_cluster.file_error(path, error.why) from None
         except FileNotFoundError:

@@ -42,8 +42,8 @@ class Matcher:
         is_wanted = self.sign[0] == "="
         if self.sign in {"=", "!="}:
             return lambda value: (value == self.value) is is_wanted
-        pattern = patterns.compile_pattern(self.value, is_whole=True)
-        return lambda value: (pattern.fullmatch(value) is not None) is is_wanted
+        matches = patterns.compare(self.value, is_whole=True)
+        return lambda value: matches(value) is is_wanted
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,8 +81,8 @@ def _compile_filter(sign: str, text: str) -> Callable[[str], bool]:
     is_wanted = sign[0] == "|"
     if sign[1] == "=":
         return lambda line: (text in line) is is_wanted
-    pattern = patterns.compile_pattern(text, is_whole=False)
-    return lambda line: (pattern.fullmatch(line) is not None) is is_wanted
+    matches = patterns.compare(text, is_whole=False)
+    return lambda line: matches(line) is is_wanted
 
 
 @functools.lru_cache(256)

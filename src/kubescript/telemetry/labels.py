@@ -6,6 +6,7 @@ from typing import Final, NamedTuple
 
 from kubescript.broker import records
 from kubescript.kube import kinds
+from kubescript.wire import exchanges
 
 __all__ = ["CODES", "CUSTOM", "OTHER", "REFUSALS", "Call", "call", "code", "kind", "resource", "status", "verb"]
 
@@ -72,11 +73,11 @@ def verb(record: records.Record) -> str:
 
 def resource(record: records.Record) -> tuple[str, str]:
     """Returns the API group, and the resource with its subresource; `custom` for both if the resource is not built
-    in."""
+    in, and `sources/NAME` for a source."""
     # Names of custom resources can be invented without end.
     call = record.call
     if call is None or not call.is_resource:
-        return "", OTHER
+        return "", _source(call.path) if call is not None else OTHER
     if kinds.kind_of(call.group, call.resource) is None:
         return CUSTOM, CUSTOM
     if not call.subresource:
@@ -84,6 +85,13 @@ def resource(record: records.Record) -> tuple[str, str]:
     known = kinds.READ_SUBRESOURCES | kinds.WRITE_SUBRESOURCES
     subresource = call.subresource if call.subresource in known else OTHER
     return call.group, f"{call.resource}/{subresource}"
+
+
+def _source(path: str) -> str:
+    """Returns `sources/NAME` for a call to a source; `other` for every other path."""
+    parts = tuple(path.strip("/").split("/"))
+    # A call gets a path only once its source and its operation are known.
+    return "/".join(parts[1:3]) if parts[: len(exchanges.SOURCES)] == exchanges.SOURCES else OTHER
 
 
 def status(record: records.Record) -> str:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Final
 
 import anyio
+import httpx2
 import pytest
 
 from tests.kit import api_server, clients
@@ -57,7 +58,8 @@ def test_the_servers_own_token_is_sent_and_with_a_certificate_there_is_none(
 def test_a_token_that_the_cluster_has_reviewed_is_sent_to_its_source(
     queues: api_server.Server, callers: Callers, acts_as: str
 ) -> None:
-    """Each caller's own, whoever else calls; over stdio there is no caller, and the source is not asked."""
+    """Each caller's own, whoever else calls, and the metrics count its calls under the source's name; over stdio there is
+    no caller, and the source is not asked."""
 
     async def ask(port: int, token: str) -> str:
         async with connected(port, token) as client:
@@ -70,6 +72,9 @@ def test_a_token_that_the_cluster_has_reviewed_is_sent_to_its_source(
             token = callers.account_token(name)
             assert ANSWERED in anyio.run(ask, port, token)
             assert queues.tokens == {f"Bearer {token}"}
+        headers = {"Authorization": f"Bearer {callers.account_token('bob')}"}
+        metrics = httpx2.get(f"http://127.0.0.1:{port}/metrics", headers=headers).text
+        assert 'resource="sources/queues",status="200"' in metrics, metrics
     queues.requests.clear()
     file = callers.folder / "alone.toml"
     file.write_text(source)

@@ -546,6 +546,12 @@ def test_a_saved_cluster_is_limited_too_and_what_was_read_of_it_is_replayed(
                 names = f"[each.metadata.name for each in k8s.context({name!r}).coreV1().list_namespace()]"
                 assert '["shop"]' in world.run(names)
             assert "policy.namespace" in world.run("k8s.context('two').coreV1().list_node()")
+            # Nothing keeps namespaces apart in the saved sources.
+            assert (own.contexts.sources, set(opened.operator.contexts.sources)) == ({}, {"prometheus", "loki"})
+            for clusters, rule in ((own.contexts, "policy.source"), (opened.operator.contexts, None)):
+                call = exchanges.Call("GET", (*exchanges.SOURCES, "loki", "labels"), context="one")
+                reply, _ = clusters.handle(call, operation.Operation(), 5)
+                assert (reply.fault.code if reply.fault else None) == rule
     replayed = trails.run("audit", "replay", str(file)).stdout.splitlines()
     assert len(replayed) == 5 and all(line.endswith(" same") for line in replayed), replayed
     assert [each["rule"] for each in trails.records(file, "call") if each["decision"] == "deny"] == ["policy.namespace"]

@@ -14,7 +14,19 @@ __all__ = ["TRUTHS", "Answer"]
 
 Answer = dict[str, Any]
 """A field ▶ a text, a number, a list without an order, or a table of those."""
-TRUTHS: Final[dict[str, Callable[[View], Answer]]] = {}
+TRUTHS: Final[dict[str, Callable[[View], Answer]]] = {
+    "m2": lambda view: {"deployments": [app.name for app in _apps(view) if _cpu_share(view, app, 60) < 0.3]},
+    "m4": lambda view: {**_most_throttled(view), "limit": "200m"},
+    "a1": lambda view: {"alerts": {"storefront": 7, "ledger": 6}},
+    "a2": lambda view: {"pod": view.pod("search", 1).name, "reason": "CrashLoopBackOff"},
+    "a3": lambda view: {"autoscaler": "cart", "most": 3, "comment": "cart is capped until the sale ends"},
+    "a6": lambda view: {"deployments": ["search", "reconciler", "api", "cart"]},
+    "a8": lambda view: {"teams": {"HighErrorRate": "experience", "PodRestarts": "storefront", "VolumeFills": "ledger"}},
+    "l7": lambda view: _most(view.of("api"), lambda pod: _took(view, pod), "ms"),
+    "l10": lambda view: {
+        "lines": dict(Counter(line.pod.node for line in view.said(480, message="connection refused")))
+    },
+}
 _MEMORY: Final = "container_memory_working_set_bytes"
 _FREE: Final = "kubelet_volume_stats_available_bytes"
 
@@ -34,21 +46,11 @@ def _(view: View) -> Answer:
     return {"pod": pod.name, "percent": 100 * used[pod]}
 
 
-@_truth("m2")
-def _(view: View) -> Answer:
-    return {"deployments": [app.name for app in _apps(view) if _cpu_share(view, app, 60) < 0.3]}
-
-
 @_truth("m3")
 def _(view: View) -> Answer:
     old = [pod for pod in view.running if pod.app.namespace == "shop" and pod.app.started > 420]
     pod = max(old, key=lambda pod: _risen(view, pod))
     return {"pod": pod.name, "mib": _risen(view, pod), "limit": pod.app.memory[1]}
-
-
-@_truth("m4")
-def _(view: View) -> Answer:
-    return {**_most_throttled(view), "limit": "200m"}
 
 
 @_truth("m5")
@@ -118,21 +120,6 @@ def _(view: View) -> Answer:
     return {"pods": [pod.name for pod in free if view.now(_MEMORY, pod, container="app") > 200 * MIB]}
 
 
-@_truth("a1")
-def _(view: View) -> Answer:
-    return {"alerts": {"storefront": 7, "ledger": 6}}
-
-
-@_truth("a2")
-def _(view: View) -> Answer:
-    return {"pod": view.pod("search", 1).name, "reason": "CrashLoopBackOff"}
-
-
-@_truth("a3")
-def _(view: View) -> Answer:
-    return {"autoscaler": "cart", "most": 3, "comment": "cart is capped until the sale ends"}
-
-
 @_truth("a4")
 def _(view: View) -> Answer:
     there = [pod for pod in view.running if pod.node == "node-b2" and pod.app.namespace == "payments"]
@@ -145,20 +132,10 @@ def _(view: View) -> Answer:
     return {"claim": "ledger-data", "size": f"{size}Gi", "class": kind, "receivers": ["pager", "ledger-oncall"]}
 
 
-@_truth("a6")
-def _(view: View) -> Answer:
-    return {"deployments": ["search", "reconciler", "api", "cart"]}
-
-
 @_truth("a7")
 def _(view: View) -> Answer:
     gone = next(pod for pod in _gone() if pod.key == ("gateway", 0))
     return {"alert": "MemoryPeak", "pod": gone.name, "image": gone.app.image}
-
-
-@_truth("a8")
-def _(view: View) -> Answer:
-    return {"teams": {"HighErrorRate": "experience", "PodRestarts": "storefront", "VolumeFills": "ledger"}}
 
 
 @_truth("l1")
@@ -198,11 +175,6 @@ def _(view: View) -> Answer:
     return {"pod": said[0].pod.name, "lines": len(said), "message": said[0].message}
 
 
-@_truth("l7")
-def _(view: View) -> Answer:
-    return _most(view.of("api"), lambda pod: _took(view, pod), "ms")
-
-
 @_truth("l8")
 def _(view: View) -> Answer:
     shop = [app for app in _apps(view) if app.namespace == "shop" and app.requests]
@@ -215,11 +187,6 @@ def _(view: View) -> Answer:
 def _(view: View) -> Answer:
     heard = {line.pod for line in view.said(30)}
     return {"pods": [pod.name for pod in view.running if pod.app.namespace == "payments" and pod not in heard]}
-
-
-@_truth("l10")
-def _(view: View) -> Answer:
-    return {"lines": dict(Counter(line.pod.node for line in view.said(480, "api", message="connection refused")))}
 
 
 @_truth("t1")

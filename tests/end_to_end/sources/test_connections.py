@@ -4,6 +4,7 @@ fails says what to fix, to the model and to the operator."""
 from __future__ import annotations
 
 import gzip
+import ssl
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -124,9 +125,14 @@ def test_a_tenant_of_loki_has_its_own_lines_only(tmp_path: Path) -> None:
 
 
 @pytest.fixture
-def stranger() -> Iterator[api_server.Server]:
-    """A server that answers what a test says."""
-    server = api_server.Server()
+def stranger(tmp_path: Path) -> Iterator[api_server.Server]:
+    """A server that answers what a test says; of one with TLS, answers may be compressed."""
+    authority = pki.Authority()
+    (tmp_path / "ca.crt").write_bytes(authority.certificate)
+    authority.serving(["localhost"], ["127.0.0.1"]).write(tmp_path, "stranger")
+    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    tls.load_cert_chain(tmp_path / "stranger.crt", tmp_path / "stranger.key")
+    server = api_server.Server(tls)
     yield server
     server.close()
 
@@ -147,7 +153,7 @@ FAULTS: Final[list[tuple[api_server.Step | bytes, str, str]]] = [
     (page("503 Service Unavailable", b"<html>down</html>"), "503 Service Unavailable", ""),
     (api_server.whole(b""), "or is none", ""),
     (CUT, "broke off", ""),
-    (api_server.whole(BOMB, "200 OK", "Content-Encoding: gzip"), "limit.", ""),
+    (api_server.whole(BOMB, "200 OK", "Content-Encoding: gzip"), "limit.bytes", ""),
 ]
 """What is answered, what the model reads, and what the operator reads."""
 
@@ -158,7 +164,7 @@ def test_what_no_source_would_answer_never_looks_like_an_empty_answer(
     """Redirects (which are not followed), login pages, empty and cut answers and a bomb of zeros are errors, and the next
     call works; no error and no line of the log has the token."""
     (tmp_path / "token").write_text("s3cret-of-queues")
-    own = {"kind": "prometheus", "url": stranger.url, "token_file": tmp_path / "token"}
+    own = {"kind": "prometheus", "url": stranger.url, "ca_file": tmp_path / "ca.crt", "token_file": tmp_path / "token"}
     flags = write(tmp_path, {"queues": own}, "[limits]\nresponse_mib = 8\n")
     with clients.asking(*flags) as ask:
         for step, said, remedy in FAULTS:
@@ -178,7 +184,7 @@ async def test_a_dead_and_a_slow_source_cost_one_script_its_time_at_most(
 ) -> None:
     """The answer names the source, the log what to look at; a script that waits is ended at its deadline, and the next
     one is answered."""
-    own = {"kind": "prometheus", "url": stranger.url}
+    own = {"kind": "prometheus", "url": stranger.url, "ca_file": tmp_path / "ca.crt"}
     dead = f"http://127.0.0.1:{clients.free_port()}"
     flags = write(tmp_path, {"queues": own, "dead": own | {"url": dead}})
     ended = threading.Event()

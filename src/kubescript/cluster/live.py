@@ -11,14 +11,13 @@ from __future__ import annotations
 import hashlib
 import logging
 import time
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import kubescript
 from kubescript import errors, types
-from kubescript.cluster import aborts, acting, identity, outages, sockets
+from kubescript.cluster import aborts, acting, identity, outages, sending, sockets
 from kubescript.request import request
 from kubescript_sandbox.host import cancellation
 
@@ -161,10 +160,7 @@ class Live:
             error.is_unsent = True
             raise
         self._address = _address(server)
-        try:
-            return self._send(server, call, headers, deadlines, cancel)
-        except _StaleConnection:
-            return self._send(server, call, headers, deadlines, cancel)
+        return sending.send_again(lambda: self._send(server, call, headers, deadlines, cancel))
 
     def _send(
         self,
@@ -175,7 +171,7 @@ class Live:
         cancel: cancellation.Cancellation,
     ) -> types.Response:
         """Performs one exchange that the deadline, the cancellation and `close` can abort."""
-        from kubescript.cluster import connections, http  # importing urllib3 must not slow the start
+        from kubescript.cluster import connections  # importing urllib3 must not slow the start
 
         place, began = self._place(server), time.monotonic()
         exchange = connections.Exchange(deadlines.end, call.send_by, call.is_withdrawn)
@@ -183,24 +179,12 @@ class Live:
         release = self._aborts.register(exchange, cancel)
         try:
             with aborts.abort_without_head(exchange, deadlines.head):
-                response = http.send(server.pool, server.url, call, headers, exchange, self._connect_s)
+                response = sending.send(server.pool, server.url, call, headers, exchange, self._connect_s, release)
         except errors.ClusterError as error:
-            release()
-            error.is_unsent = exchange.is_unsent
             self._note_outage(place, exchange, error, began)
-            was_stale = error.code == "cluster.broken" and exchange.reused and not exchange.abort_reason
-            if was_stale and call.method == "GET":
-                raise _StaleConnection from None
-            raise
-        except BaseException:
-            release()
             raise
         outages.KNOWN.end(place)
-        return replace(
-            response,
-            chunks=_release_after(response.chunks, release),
-            close=_both(response.close, release),
-        )
+        return response
 
     def _check_outage(self, server: credentials.ApiServer) -> None:
         """Raises ClusterError if the server took no connection a moment ago."""
@@ -272,10 +256,6 @@ class _Deadlines(NamedTuple):
     end: float
 
 
-class _StaleConnection(Exception):
-    """A kept-alive connection turns out to be closed before any answer comes."""
-
-
 def _address(server: credentials.ApiServer) -> str:
     """Returns a server's address and trust, see `base.Cluster`."""
     # Attack: several clusters are behind one address, which tells them apart by the name that TLS asks for.
@@ -303,18 +283,3 @@ def _retry_after(call: request.Request, response: types.Response) -> float | Non
     if not after.isdecimal():
         return None
     return float(after[:6])
-
-
-def _release_after(chunks: Iterator[bytes], release: Callable[[], None]) -> Iterator[bytes]:
-    try:
-        yield from chunks
-    finally:
-        release()
-
-
-def _both(first: Callable[[], None], second: Callable[[], None]) -> Callable[[], None]:
-    def close() -> None:
-        first()
-        second()
-
-    return close

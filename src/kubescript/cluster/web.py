@@ -6,14 +6,14 @@ No redirect is followed, no proxy of the environment is used, and every header i
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import kubescript
 from kubescript import errors, types
-from kubescript.cluster import aborts, tls
+from kubescript.cluster import aborts, sending, tls
 from kubescript.request import request
 from kubescript_sandbox.host import cancellation
 
@@ -73,16 +73,10 @@ class Web:
         headers = self._list_headers(call, deadline, cancel)
         pool = self._open_pool()
         try:
-            for is_last in (False, True):
-                try:
-                    return self._send(pool, call, headers, deadline, cancel)
-                except _StaleConnection as stale:
-                    if is_last:
-                        raise stale.cause from None
+            return sending.send_again(lambda: self._send(pool, call, headers, deadline, cancel))
         except errors.ClusterError as error:
             error.remedy = self._advise(error)
             raise
-        raise AssertionError
 
     def _advise(self, error: errors.ClusterError) -> str:
         """Returns the remedy in the words of the source's settings; empty if the error has none."""
@@ -129,39 +123,8 @@ class Web:
         cancel: cancellation.Cancellation,
     ) -> types.Response:
         """Performs one exchange that the deadline, the cancellation and `close` can abort."""
-        from kubescript.cluster import connections, http
+        from kubescript.cluster import connections
 
         exchange = connections.Exchange(deadline, peer=f"{self._name}, the source")
         release = self._aborts.register(exchange, cancel)
-        try:
-            response = http.send(pool, self._url, call, headers, exchange, _CONNECT_S)
-        except errors.ClusterError as error:
-            release()
-            was_stale = error.code == "cluster.broken" and exchange.reused and not exchange.abort_reason
-            if was_stale:
-                raise _StaleConnection(error) from None
-            raise
-        except BaseException:
-            release()
-            raise
-
-        def close() -> None:
-            response.close()
-            release()
-
-        return replace(response, chunks=_release_after(response.chunks, release), close=close)
-
-
-class _StaleConnection(Exception):
-    """A kept-alive connection turns out to be closed before any answer comes."""
-
-    def __init__(self, cause: errors.ClusterError) -> None:
-        super().__init__()
-        self.cause = cause
-
-
-def _release_after(chunks: Iterator[bytes], release: Callable[[], None]) -> Iterator[bytes]:
-    try:
-        yield from chunks
-    finally:
-        release()
+        return sending.send(pool, self._url, call, headers, exchange, _CONNECT_S, release)

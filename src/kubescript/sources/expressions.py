@@ -16,21 +16,30 @@ __all__ = ["check_label", "check_length", "check_log_query", "check_metric_query
 
 MAX_LENGTH: Final = 8_000
 """The maximum number of characters of an expression."""
-# Each string also matches without its end, so that no quote makes the scan begin anew.
+# What is not listed here is refused: a character that a source reads in another way than this, such as a carriage
+# return, or a comment, would hide what follows.
 _TOKEN: Final = re.compile(
-    r'(?P<text>"(?:[^"\\\n]|\\.)*(?:"|\Z|\n)|\'(?:[^\'\\\n]|\\.)*(?:\'|\Z|\n)|`[^`]*(?:`|\Z))'
-    r"|(?P<comment>#[^\n]*)"
+    r'(?P<text>"(?:[^"\\\n]|\\.)*"|\'(?:[^\'\\\n]|\\.)*\'|`[^`]*`)'
     r"|(?P<word>[A-Za-z_:][A-Za-z0-9_:.]*)"
-    r"|(?P<sign>\|[=~>]|![=~>]|=~|[=<>]=|[-{}()\[\],|=<>!+*/%^])"
-    r"|(?P<other>[0-9][0-9A-Za-z.]*|\s+|.)",
-    re.DOTALL,
+    r"|(?P<comment>//|/\*|#)"
+    r"|(?P<sign>\|[=~>]|![=~>]|=~|[=<>]=|[-{}()\[\],|=<>!+*/%^@])"
+    # Loki reads a number and a word behind it as two: no unit has four letters.
+    r"|(?P<blank>(?![0-9A-Za-z.]*[A-Za-z]{4})[0-9][0-9A-Za-z.]*(?![A-Za-z0-9_:])|[ \t\n]+|\.)"
 )
+_CONTROL: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
+_FLAGS: Final = re.compile(r"\(\?[A-Za-z]+\)")
 _LITERAL: Final = re.compile(r"\\.|([A-Za-z0-9])")
 _ESCAPED: Final = "U__"
 """How an escaped name begins."""
-_STAGES: Final = frozenset({"json", "logfmt", "decolorize", "drop", "keep", "unwrap"})
+_STAGES: Final = frozenset({"decolorize", "drop", "keep", "unwrap"})
 """The stages of LogQL that leave each value under its own name."""
 _PARSERS: Final = frozenset({"json", "logfmt"})
+_REGEXP: Final = "regexp"
+_MOVING: Final = _PARSERS | {_REGEXP, "pattern", "unpack", "line_format", "label_format"}
+"""The stages that may take a value to another name."""
+_NAMED_GROUP: Final = re.compile(r"\?P?<")
+_NUMBER_GROUP: Final = re.compile(r"\(\?P<[A-Za-z_]{1,60}>(?:(?:\[-?(?:0-9|\\d)[.,]*\]|\\d|\\\.|-)[+*?]?)+\)")
+"""A named group that takes a number and nothing else."""
 _RENAMING: Final = frozenset({"label_replace", "label_join"})
 _ENDS: Final = frozenset({"|", "|=", "|~", "|>", "!=", "!~", "!>", ")", "["})
 """What ends a stage, unless it is a filter of labels."""
@@ -70,6 +79,9 @@ def check_log_query(text: str) -> None:
     """Refuses LogQL that asks for the lines of every stream, or moves a value away from its name. Raises
     RequestError."""
     tokens = _tokens(text)
+    # Loki reads these as Go does, where they are no strings.
+    if any(token[:1] == "'" for token in tokens):
+        raise _refuse("a string stands in single quotes", 'it in "..." or `...`')
     has_lines = bool(tokens) and tokens[0] == "{"
     if has_lines and not all(_find_selectors(tokens)):
         raise _refuse("the selector matches every stream", 'name a label: {namespace="shop"}')
@@ -83,12 +95,34 @@ def _check_stages(tokens: Sequence[str]) -> None:
     for at, token in enumerate(tokens):
         if token != "|":  # noqa: S105  not a password
             continue
-        own = list(itertools.takewhile(lambda each: each not in _ENDS, tokens[at + 1 :]))
-        stage, following = (*own, "", "")[:2]
-        is_filter = stage == "(" or following in _COMPARES
-        renames = stage in _PARSERS and "=" in own
-        if not is_filter and (stage not in _STAGES or renames):
+        stage, following = (*tokens[at + 1 : at + 3], "", "")[:2]
+        if stage in _MOVING:
+            arguments = list(itertools.takewhile(lambda each: each not in _ENDS, tokens[at + 2 :]))
+            keeps_names = _keeps_names(stage, arguments)
+        else:
+            keeps_names = stage in _STAGES or stage == "(" or following in _COMPARES
+        if not keeps_names:
             raise _refuse_stage(stage)
+
+
+def _keeps_names(stage: str, arguments: Sequence[str]) -> bool:
+    """Says whether a parser leaves each value under its own name, or takes numbers alone."""
+    if stage == _REGEXP:
+        return len(arguments) == 1 and _takes_numbers(arguments[0])
+    # Attack: with --keep-empty, logfmt makes each word of a line a label, also the password in it.
+    return stage in _PARSERS and "=" not in arguments and "-" not in arguments
+
+
+def _takes_numbers(literal: str) -> bool:
+    """Says whether every named group of a regular expression in a string takes a number and nothing else."""
+    pattern = literal[1:-1]
+    if literal[:1] == '"':
+        # Attack: an escape, such as `\x3f` for the question mark, hides a group.
+        if re.sub(r'\\["\\]', "", pattern).count("\\"):
+            return False
+        pattern = re.sub(r'\\(["\\])', r"\1", pattern)
+    groups = len(_NAMED_GROUP.findall(pattern))
+    return literal[:1] in {'"', "`"} and groups == len(_NUMBER_GROUP.findall(pattern))
 
 
 def _check_renaming(tokens: Sequence[str]) -> None:
@@ -101,6 +135,8 @@ def _check_renaming(tokens: Sequence[str]) -> None:
 
 
 def _refuse_stage(stage: str) -> errors.RequestError:
+    if stage == _REGEXP:
+        return _refuse("`regexp` may only take numbers", "(?P<ms>[0-9.]+), or take the lines apart in the script")
     return _refuse(
         f"`{stage[:40]}` would move a value away from its name, so that it could not be masked",
         "`| json`, `| logfmt` or line filters, and take the lines apart in the script",
@@ -108,8 +144,24 @@ def _refuse_stage(stage: str) -> errors.RequestError:
 
 
 def _tokens(text: str) -> list[str]:
-    """Returns the words, signs and strings of an expression."""
-    return [match[0] for match in _TOKEN.finditer(text) if match.lastgroup in {"text", "word", "sign"}]
+    """Returns the words, signs and strings of an expression. Raises RequestError for what a source may read in another
+    way."""
+    control = _CONTROL.search(text)
+    if control is not None:
+        raise _refuse(f"the character {control[0]!r} stands in the expression", "it without control characters")
+    tokens, at = [], 0
+    while at < len(text):
+        found = _TOKEN.match(text, at)
+        if found is None:
+            raise _refuse(
+                f"{text[at : at + 20]!r} cannot be read in an expression", "strings with their ends, in ASCII"
+            )
+        if found.lastgroup == "comment":
+            raise _refuse("a comment stands in the expression", "it without comments")
+        if found.lastgroup != "blank":
+            tokens.append(found[0])
+        at = found.end()
+    return tokens
 
 
 def _find_selectors(tokens: Sequence[str]) -> Iterator[bool]:
@@ -123,7 +175,7 @@ def _find_selectors(tokens: Sequence[str]) -> Iterator[bool]:
         while end < len(tokens) and tokens[end] != "}":
             end += 1
         before = tokens[at - 1] if at else ""
-        has_name = before not in _KEYWORDS and (before[:1].isalpha() or before[:1] in {"_", ":"})
+        has_name = before.lower() not in _KEYWORDS and (before[:1].isalpha() or before[:1] in {"_", ":"})
         yield has_name or _is_narrow(tokens[at + 1 : end])
         at = end
 
@@ -137,12 +189,16 @@ def _is_narrow(inside: Sequence[str]) -> bool:
             continue
         if before == "=":
             return True
-        if before == "=~" and any(match[1] for match in _LITERAL.finditer(value)):
+        if before == "=~" and all(map(_names_something, _FLAGS.sub("", value).split("|"))):
             return True
         follows = inside[at + 1] if at + 1 < len(inside) else ","
         if before == "," and follows == ",":  # a quoted metric's name
             return True
     return False
+
+
+def _names_something(alternative: str) -> bool:
+    return any(match[1] for match in _LITERAL.finditer(alternative))
 
 
 def _refuse(what: str, instead: str) -> errors.RequestError:

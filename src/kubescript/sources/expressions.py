@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from kubescript import errors
+from kubescript.sources import functions
 
 __all__ = ["check_label", "check_length", "check_log_query", "check_metric_query"]
 
@@ -40,7 +41,6 @@ _MOVING: Final = _PARSERS | {_REGEXP, "pattern", "unpack", "line_format", "label
 _NAMED_GROUP: Final = re.compile(r"\?P?<")
 _NUMBER_GROUP: Final = re.compile(r"\(\?P<[A-Za-z_]{1,60}>(?:(?:\[-?(?:0-9|\\d)[.,]*\]|\\d|\\\.|-)[+*?]?)+\)")
 """A named group that takes a number and nothing else."""
-_RENAMING: Final = frozenset({"label_replace", "label_join"})
 _ENDS: Final = frozenset({"|", "|=", "|~", "|>", "!=", "!~", "!>", ")", "["})
 """What ends a stage, unless it is a filter of labels."""
 _KEYWORDS: Final = frozenset({
@@ -72,7 +72,7 @@ def check_metric_query(text: str) -> None:
         raise _refuse(
             "a selector matches every series", 'name a metric or a label: http_requests_total{namespace="shop"}'
         )
-    _check_renaming(tokens)
+    _check_functions(tokens)
 
 
 def check_log_query(text: str) -> None:
@@ -91,7 +91,7 @@ def check_log_query(text: str) -> None:
 def _check_stages(tokens: Sequence[str]) -> None:
     # Attack: `| line_format "{{.password}}"`, `| regexp "password=(?P<x>.*)"` and `| json x="password"` take a secret
     # out of the place by which the masker knows it.
-    _check_renaming(tokens)
+    _check_functions(tokens)
     for at, token in enumerate(tokens):
         if token != "|":  # noqa: S105  not a password
             continue
@@ -125,12 +125,16 @@ def _takes_numbers(literal: str) -> bool:
     return literal[:1] in {'"', "`"} and groups == len(_NUMBER_GROUP.findall(pattern))
 
 
-def _check_renaming(tokens: Sequence[str]) -> None:
-    for token in tokens:
-        if token in _RENAMING:
+def _check_functions(tokens: Sequence[str]) -> None:
+    """Refuses a function that may take a value away from its name. Raises RequestError."""
+    for at, token in enumerate(tokens[1:], 1):
+        before = tokens[at - 1]
+        # Names of functions have no case in VictoriaMetrics.
+        is_call = token == "("  # noqa: S105  not a password
+        if is_call and (before[:1].isalpha() or before[:1] == "_") and before.lower() not in functions.KNOWN:
             raise _refuse(
-                f"`{token}` would move a value away from its name, so that it could not be masked",
-                "the query without it, and join labels in the script",
+                f"`{before[:40]}` is not among the functions that leave each label under its own name",
+                "a query without it, and join labels in the script",
             )
 
 

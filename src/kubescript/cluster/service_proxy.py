@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from kubescript import types
-from kubescript.cluster import base
+from kubescript.cluster import live
 from kubescript.request import request
 from kubescript_sandbox.host import cancellation
 
@@ -19,7 +19,7 @@ __all__ = ["ServiceProxy"]
 class ServiceProxy:
     """One port of one Service. Safe for use from many threads."""
 
-    cluster: base.Server
+    cluster: live.Live
     """The API server, called under the identity that may use its proxy."""
     namespace: str
     name: str
@@ -28,7 +28,7 @@ class ServiceProxy:
     def perform(self, call: request.Request, timeout_s: float, cancel: cancellation.Cancellation) -> types.Response:
         """Sends one request to the Service, see `base.Server`."""
         prefix = f"/api/v1/namespaces/{self.namespace}/services/{self.name}/proxy"
-        return self.cluster.perform(replace(call, path=prefix + call.path), timeout_s, cancel)
+        return self.cluster.perform_through_proxy(replace(call, path=prefix + call.path), timeout_s, cancel)
 
     def close(self) -> None:
         """Closes nothing: the connections are the cluster's."""

@@ -1,4 +1,5 @@
-"""How many connections to clusters are open in this process. `connections` counts them, `live` says who uses which.
+"""How many connections to clusters are open in this process. `connections` counts them, `live` and `web` say who uses
+which.
 
 A script over 200 clusters leaves as many idle connections behind, and each caller has its own.
 """

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 import kubescript
 from kubescript import errors, types
-from kubescript.cluster import aborts, sending, tls
+from kubescript.cluster import aborts, sending, sockets, tls
 from kubescript.request import request
 from kubescript_sandbox.host import cancellation
 
@@ -111,7 +111,9 @@ class Web:
             context = tls.make_web_context(self._trust.ca_file, self._trust.cert_file, self._trust.key_file)
             pool = urllib3.PoolManager(ssl_context=context, cert_reqs=context.verify_mode, maxsize=_POOL)
             pool.pool_classes_by_scheme = connections.POOL_CLASSES
-            self._pool, self._version = pool, version
+            replaced, self._pool, self._version = self._pool, pool, version
+            if replaced is not None:
+                replaced.clear()
         return self._pool
 
     def _send(
@@ -126,5 +128,6 @@ class Web:
         from kubescript.cluster import connections
 
         exchange = connections.Exchange(deadline, peer=f"{self._name}, the source")
+        sockets.OPEN.use(pool)
         release = self._aborts.register(exchange, cancel)
         return sending.send(pool, self._url, call, headers, exchange, _CONNECT_S, release)

@@ -187,12 +187,21 @@ class Settings(pydantic_settings.BaseSettings):
 
     @pydantic.model_validator(mode="after")
     def _check_sources(self) -> Settings:
-        """Keeps the token of one cluster from the source of another."""
-        sending = [name for name, each in self.sources.items() if each.url is not None and each.auth != "none"]
-        if sending and self.is_several:
-            raise ValueError(
-                f"`sources.{sending[0]}` sends tokens to a URL, so it belongs into the table of one context"
-            )
+        """Keeps the token of one cluster from the source of another, and the server's from a caller's questions."""
+        of_several = self.sources if self.is_several else {}
+        for table in (of_several, *(found.sources or {} for found in self.fleet.settings)):
+            for name, each in table.items():
+                if each.url is not None and each.auth != "none":
+                    raise ValueError(
+                        f"`sources.{name}` sends tokens to a URL, so it belongs into the table of one context"
+                    )
+        for cluster in self.clusters if self.acts_as == "server" else ():
+            for name, each in cluster.sources.items():
+                if each.service is not None and each.auth == "caller":
+                    raise ValueError(
+                        f"`sources.{name}` has the caller ask the API server's proxy (`auth`), so `acts_as` must be "
+                        "`caller` or `impersonate`"
+                    )
         return self
 
     @property

@@ -37,8 +37,8 @@ class Source(section.Section):
     `monitoring/prometheus-k8s:9090`. A port that speaks TLS is `namespace/https:name:port`."""
     auth: Literal["none", "server", "caller"] = "none"
     """Whose token is sent: nobody's; the server's own for this cluster, from its kubeconfig or service account; or the
-    caller's. With `service`, nothing is sent on: this is who asks the API server's proxy, and `none` means whoever
-    reads the cluster."""
+    caller's. With `service`, nothing is sent on: this is who asks the API server's proxy. `none` means whoever reads
+    the cluster, and `caller` needs `acts_as` to be `caller` or `impersonate`."""
     audience: Annotated[str | None, Field(min_length=1)] = None
     """The audience of callers' tokens that this source takes, for `auth = "caller"`. Without it, a caller's token is
     only sent if this cluster's API server has reviewed it."""

@@ -8,6 +8,7 @@ from typing import Any, Final, NamedTuple
 from kubescript.guest.kubectl.rows import cells
 from kubescript.guest.observability import rows, sources
 from kubescript.guest.sdk import client
+from kubescript.guest.sdk.objects import labelled
 from kubescript.guest.sdk.sources import alertmanager
 from kubescript.wire import messages
 
@@ -84,7 +85,7 @@ def _is_wanted(alert: _Alert, state: str | None, severity: str | None, namespace
 def _write(found: Sequence[_Alert], limit: int) -> str:
     """Returns a row for each of the first alerts."""
     labels = [each.labels for each in found]
-    same = {name: value for name, value in rows.shared(labels).items() if name not in _OWN}
+    same = {name: value for name, value in labelled.find_shared(labels).items() if name not in _OWN}
     body = []
     for each in found[:limit]:
         names = [name for name in _order(each.labels) if name not in same]

@@ -9,7 +9,7 @@ from kubescript.guest.kubectl import logs as pod_logs
 from kubescript.guest.kubectl.rows import cells
 from kubescript.guest.observability import metrics, rows, sources
 from kubescript.guest.sdk import client
-from kubescript.guest.sdk.objects import streams
+from kubescript.guest.sdk.objects import labelled, streams
 from kubescript.wire import messages
 
 __all__ = ["logs"]
@@ -55,7 +55,7 @@ def logs(
 def _write(found: Sequence[streams.Stream], limit: int, direction: str) -> str:
     """Returns the lines of all streams, after a line with their range and the labels that are the same in all."""
     labels = [each.labels for each in found]
-    same = labels[0] if len(labels) == 1 else rows.shared(labels)
+    same = labels[0] if len(labels) == 1 else labelled.find_shared(labels)
     entries = _list_entries(found, same)
     form = rows.time_format(_seconds(entries[0]), _seconds(entries[-1]))
     texts = [text for entry in entries for text in _split(entry, form)]

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from kubescript.guest.observability import rows, sources
 from kubescript.guest.sdk import client
-from kubescript.guest.sdk.objects import series
+from kubescript.guest.sdk.objects import labelled, series
 from kubescript.wire import messages
 
 __all__ = ["prometheus_query", "prometheus_query_range", "write_range"]
@@ -36,7 +36,7 @@ def prometheus_query(
     if not found:
         return messages.text("series_none")
     labels = [each.labels for each in found]
-    same = rows.shared(labels)
+    same = labelled.find_shared(labels)
     names = rows.differing(labels, same)
     shown = [[*(each.labels.get(name) for name in names), each.last] for each in found[:limit]]
     return _cut(rows.write([*names, "value"], shown, same), len(found), limit)
@@ -66,7 +66,7 @@ def write_range(found: Sequence[series.Series], limit: int, *, points: bool = Fa
     if not found:
         return messages.text("series_none")
     labels = [each.labels for each in found]
-    same = rows.shared(labels)
+    same = labelled.find_shared(labels)
     names = rows.differing(labels, same)
     shown = found[:limit]
     times = sorted({time for each in shown for time in each.times})

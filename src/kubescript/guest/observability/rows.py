@@ -12,19 +12,12 @@ from kubescript.guest.sdk.objects import table
 from kubescript.guest.sdk.values import timestamps
 from kubescript.wire import messages
 
-__all__ = ["describe", "differing", "iso", "shared", "time_format", "write", "write_time"]
+__all__ = ["describe", "differing", "iso", "time_format", "write", "write_time"]
 
 _WIDTH: Final = 120
 """How many characters of a cell are shown."""
 
 Labels = Mapping[str, str]
-
-
-def shared(labels: Sequence[Labels]) -> dict[str, str]:
-    """Returns the labels that have the same value in several rows; none for a single row."""
-    if len(labels) < 2:
-        return {}
-    return {name: value for name, value in labels[0].items() if all(each.get(name) == value for each in labels)}
 
 
 def differing(labels: Sequence[Labels], same: Labels) -> list[str]:

@@ -13,7 +13,7 @@ import msgspec
 
 from kubescript.guest.sdk.values import masks, names
 
-__all__ = ["Labelled", "Objects", "common"]
+__all__ = ["Labelled", "Objects", "find_common", "find_shared"]
 
 _decode_labels: Final = msgspec.json.Decoder(dict[str, str]).decode
 _LISTED: Final = 20
@@ -106,12 +106,16 @@ class Labelled(Mapping[str, Any]):
         return f"{name}{{{', '.join(others)}}}"
 
 
-def common(rows: Sequence[Any]) -> list[str]:
+def find_common(rows: Sequence[Any]) -> Mapping[str, str]:
     """Returns the labels that have the same value in several series or streams, and so tell a reader of a table
     nothing; none if one of the rows is anything else."""
-    if len(rows) < 2 or not all(isinstance(row, Labelled) for row in rows):
-        return []
-    shared = set(rows[0].labels.items())
-    for row in rows:
-        shared &= row.labels.items()
-    return [name for name, _ in shared]
+    if not all(isinstance(row, Labelled) for row in rows):
+        return {}
+    return find_shared([row.labels for row in rows])
+
+
+def find_shared(labels: Sequence[Mapping[str, str]]) -> dict[str, str]:
+    """Returns the labels that have the same value in several sets of labels; none for a single set."""
+    if len(labels) < 2:
+        return {}
+    return {name: value for name, value in labels[0].items() if all(each.get(name) == value for each in labels)}

@@ -67,7 +67,7 @@ class Stream(labelled.Labelled):
 def expand(rows: list[Any]) -> list[Any]:
     """Returns the rows of a table with one for each line in place of streams: its time, the labels that differ, and the
     line."""
-    left_out = dict.fromkeys(labelled.common(rows))
+    left_out = labelled.find_common(rows)
     expanded: list[Any] = []
     for row in rows:
         if not isinstance(row, Stream):

@@ -162,7 +162,7 @@ def _own_columns(rows: Sequence[Any]) -> list[Column]:
     titles: dict[str, None] = {}
     for row in rows:
         titles.update(dict.fromkeys(_names(row)))
-    for title in labelled.common(rows):
+    for title in labelled.find_common(rows):
         del titles[title]
     if titles:
         return [Column(title, title) for title in titles]

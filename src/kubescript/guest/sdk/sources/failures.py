@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from http import HTTPStatus
 from typing import Any, Final
 
 import msgspec
@@ -30,8 +29,7 @@ def from_answer(status: int, reason: str, body: bytes, call: str) -> exceptions.
     text = masks.note(body.decode("utf-8", "replace"))
     message = " ".join(_message(text).split())[:_LONGEST]
     error_class = exceptions.class_for(status)
-    shown = reason or _phrase(status)
-    error = error_class(status, shown, body=text, message=message, call=call)
+    error = error_class(status, reason or exceptions.phrase(status), body=text, message=message, call=call)
     hint = next((advice for part, advice in _HINTS if part in message), "")
     if hint:
         error._advice = lambda: hint
@@ -54,10 +52,3 @@ def _message(text: str) -> str:
         # Prometheus and Loki write `error`, Alertmanager and Tempo `message`.
         found = found.get("error") or found.get("message")
     return found if isinstance(found, str) else text
-
-
-def _phrase(status: int) -> str:
-    try:
-        return HTTPStatus(status).phrase
-    except ValueError:
-        return ""

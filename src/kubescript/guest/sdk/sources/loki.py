@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from kubescript.guest.sdk.sources import source, times
+from kubescript.guest.sdk.sources import source
 
 __all__ = ["Loki"]
 
@@ -34,9 +34,8 @@ class Loki(source.Source):
         namespace: str | None = None,
     ) -> Any:
         """LogQL that counts, now or at `time`: a list of series with .labels and .value. Lines are for query_range."""
-        at = times.moment(time, "time")
         return self._ask_for_results(
-            "query", query=query, time=at, limit=limit, direction=direction, namespace=namespace
+            "query", query=query, time=time, limit=limit, direction=direction, namespace=namespace
         )
 
     def query_range(
@@ -55,9 +54,9 @@ class Loki(source.Source):
         return self._ask_for_results(
             "query_range",
             query=query,
-            start=times.moment(start, "start"),
-            end=times.moment(end, "end"),
-            step=times.duration(step, "step"),
+            start=start,
+            end=end,
+            step=step,
             limit=limit,
             direction=direction,
             namespace=namespace,
@@ -84,10 +83,3 @@ class Loki(source.Source):
     ) -> Any:
         """The labels of the streams that a selector selects, as a list of dicts."""
         return self._list("series", match=match, start=start, end=end, namespace=namespace)
-
-    def _list(self, operation: str, *, start: Any, end: Any, **arguments: Any) -> Any:
-        """Asks for what exists between two times."""
-        data = self._ask_for_data(
-            operation, start=times.moment(start, "start"), end=times.moment(end, "end"), **arguments
-        )
-        return self._wrap(operation, data) or []

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from kubescript.guest.sdk.objects import series
-from kubescript.guest.sdk.sources import source, times
+from kubescript.guest.sdk.sources import source
 
 __all__ = ["Prometheus"]
 
@@ -31,8 +31,7 @@ class Prometheus(source.Source):
 
     def query(self, query: str, time: Any = None, *, namespace: str | None = None) -> list[series.Series]:
         """PromQL now, or at `time`: a list of series with .labels and .value; a number is one without labels."""
-        at = times.moment(time, "time")
-        found: list[series.Series] = self._ask_for_results("query", query=query, time=at, namespace=namespace)
+        found: list[series.Series] = self._ask_for_results("query", query=query, time=time, namespace=namespace)
         return found
 
     def query_range(
@@ -41,12 +40,7 @@ class Prometheus(source.Source):
         """PromQL at every step from `start` (an hour ago) to `end` (now): a list of series with .values, .min, .max,
         .avg, .last. Left out, a step is a sixtieth of the range."""
         found: list[series.Series] = self._ask_for_results(
-            "query_range",
-            query=query,
-            start=times.moment(start, "start"),
-            end=times.moment(end, "end"),
-            step=times.duration(step, "step"),
-            namespace=namespace,
+            "query_range", query=query, start=start, end=end, step=step, namespace=namespace
         )
         return found
 
@@ -93,10 +87,3 @@ class Prometheus(source.Source):
     def metadata(self, metric: str | None = None, *, namespace: str | None = None) -> Any:
         """A dict: for each metric a list of its .type, .help and .unit."""
         return self._wrap("metadata", self._ask_for_data("metadata", metric=metric, namespace=namespace))
-
-    def _list(self, operation: str, *, start: Any, end: Any, **arguments: Any) -> Any:
-        """Asks for what exists between two times."""
-        data = self._ask_for_data(
-            operation, start=times.moment(start, "start"), end=times.moment(end, "end"), **arguments
-        )
-        return self._wrap(operation, data) or []

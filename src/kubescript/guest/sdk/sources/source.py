@@ -13,7 +13,7 @@ import msgspec
 
 from kubescript.guest.sdk.calls import session
 from kubescript.guest.sdk.objects import labelled, schemas, series, streams, views
-from kubescript.guest.sdk.sources import failures
+from kubescript.guest.sdk.sources import failures, times
 from kubescript.guest.sdk.values import lazy_json, masks, names
 from kubescript.wire import exchanges
 
@@ -25,6 +25,8 @@ _MOST_WARNINGS: Final = 5
 _LONGEST: Final = 300
 """How many characters of a warning are shown."""
 _NO_LABELS: Final = msgspec.Raw(b"{}")
+_TIMES: Final = {"time": times.moment, "start": times.moment, "end": times.moment, "step": times.duration}
+"""The arguments of all operations that are times."""
 
 
 class _Answer(msgspec.Struct):
@@ -77,10 +79,7 @@ class Source:
 
     def _ask(self, operation: str, **arguments: Any) -> bytes:
         """Makes one call. Arguments that are None are left out; those of a list are repeated."""
-        query: list[tuple[str, str]] = []
-        for name, value in arguments.items():
-            several = value if isinstance(value, list | tuple) else [value]
-            query += [(name, _text(each, name)) for each in several if each is not None]
+        query = [(name, text) for name, value in arguments.items() for text in _texts(value, name)]
         call = exchanges.Call("GET", (*exchanges.SOURCES, self._name, operation), tuple(query))
         title = self._title(operation)
         reply, body = self._session.fetch_from_source(call, title)
@@ -111,6 +110,10 @@ class Source:
         if answer.data.kind == "streams":
             return [streams.Stream(each.stream, each.values, self._objects) for each in results]
         return [self._series(each) for each in results]
+
+    def _list(self, operation: str, **arguments: Any) -> Any:
+        """Makes one call whose answer is a list of what exists."""
+        return self._wrap(operation, self._ask_for_data(operation, **arguments)) or []
 
     def _tell(self, operation: str, warnings: list[str]) -> None:
         """Prints what the source says of its answer, such as that a part is missing."""
@@ -150,8 +153,15 @@ class Source:
         return self._help.format(name=self._name)
 
 
+def _texts(value: Any, name: str) -> list[str]:
+    """Returns the texts of an argument: none for None, and one for each element of a list."""
+    if name in _TIMES:
+        value = _TIMES[name](value, name)
+    several = value if isinstance(value, list | tuple) else [value]
+    return [_text(each, name) for each in several if each is not None]
+
+
 def _text(value: Any, name: str) -> str:
-    """Returns the text of an argument."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, int):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from kubescript.guest.sdk.objects import schemas, views
-from kubescript.guest.sdk.sources import failures, source, spans, times
+from kubescript.guest.sdk.sources import failures, source, spans
 from kubescript.guest.sdk.values import lazy_json
 
 __all__ = ["Tempo", "Trace"]
@@ -49,14 +49,7 @@ class Tempo(source.Source):
         namespace: str | None = None,
     ) -> Any:
         """The traces that TraceQL selects from `start` (an hour ago) to `end` (now)."""
-        body = self._ask(
-            "search",
-            q=q,
-            start=times.moment(start, "start"),
-            end=times.moment(end, "end"),
-            limit=limit,
-            namespace=namespace,
-        )
+        body = self._ask("search", q=q, start=start, end=end, limit=limit, namespace=namespace)
         found = self._wrap("search", body).get("traces") or []
         for each in found:
             # Zeros are left out of the answer.

@@ -41,6 +41,7 @@ __all__ = [
     "class_for",
     "from_answer",
     "from_fault",
+    "phrase",
 ]
 
 # A user's name without spaces, so that no name reads as a sentence of ours.
@@ -167,7 +168,7 @@ def from_fault(fault: ScriptFault, status: int, call: str) -> Exception:
     # A script sees a policy denial as 403; 0 means that no API server refused the call.
     if status < 400:
         shown = 403 if fault.code.startswith(_DENIALS) else 0
-    reason = _phrase(shown) or fault.code
+    reason = phrase(shown) or fault.code
     body = _status(shown, reason, fault) if shown else None
     refused = fault.code.startswith(_TOLD_WHOLE)
     error_class = class_for(shown)
@@ -204,7 +205,7 @@ def from_answer(status: int, reason: str, body: bytes, headers: Mapping[str, str
     if status == 404 and message in _NOT_SERVED:
         message = "the cluster serves no such kind; k8s.search('words') or k8s.discovery().api_resources() finds it"
     error_class = class_for(status)
-    reason = reason or _phrase(status)
+    reason = reason or phrase(status)
     error = error_class(status, reason, body=text, message=message, headers=headers, call=call)
     if hint := _hint(status, message):
         error._advice = lambda: hint
@@ -243,7 +244,8 @@ def _message(text: str) -> str:
     return text.strip()
 
 
-def _phrase(status: int) -> str:
+def phrase(status: int) -> str:
+    """Returns the usual words for an HTTP status; empty if there are none."""
     try:
         return HTTPStatus(status).phrase
     except ValueError:

@@ -81,6 +81,37 @@ def test_no_line_of_a_key_passes(way: str, packed: bool, masking: redaction.Engi
     assert door.trailer == wire.Trailer(items=len(sent))
 
 
+CARRIED: Final = {
+    "klog": "I0101 00:00:00.000000       1 main.go:10] {}",
+    "a level": "2026-01-01 00:00:00,123 [main] INFO  c.e.App - {}",
+    "a word": "INFO {}",
+    "CRI": "2026-01-01T00:00:00.123456789Z stdout F {}",
+    "compose": "web-1  | {}",
+    "logfmt": "time=2026-01-01T00:00:00Z level=info msg={}",
+    "logfmt, quoted": 'time=2026-01-01T00:00:00Z level=info msg="{}"',
+    "JSON": '{{"level":"info","msg":"{}","app":"web"}}',
+    "JSON with line ends": '{{"sha":"' + "3f9a12cd" * 8 + '","log":"{}\\n"}}',
+    "JSON within JSON": '{{"log":"{{\\"msg\\":\\"{}\\"}}\\n"}}',
+}
+"""What loggers write around a line, here of a key."""
+
+
+@pytest.mark.promise("S-14", "S-01")
+@cases.each("way", CARRIED)
+def test_no_line_of_a_key_passes_where_a_logger_wrote_it(way: str, masking: redaction.Engine, attacks: Count) -> None:
+    """Without its first line, newest first or alone, a key's line is masked in the line and in a label that a parser made
+    of it; a line beside it passes."""
+    attacks(3)
+    lines = [CARRIED[way].format(line) for line in KEY]
+    labels = json.dumps({"msg": KEY[0], "app": "web"})
+    for some in (lines, lines[::-1], lines[:1]):
+        body = answer(stream(["before", *some, "after"], labels=labels), kind="streams")
+        door = Door(masking, "streams", body)
+        assert not [line for line in KEY if line in door.text.decode()]
+        assert lines_of(door)[0] == "before" and lines_of(door)[-1] == "after"
+        assert door.json["data"]["result"][0]["stream"]["app"] == "web" or way == "JSON"
+
+
 TEXT: Final = f'["{TIME}","x"]'
 IN_LINES: Final[dict[str, str]] = {
     "a line": stream([f"connect db_password={SECRET} now"]),
@@ -93,7 +124,6 @@ IN_LINES: Final[dict[str, str]] = {
     "colours": stream([f"\x1b[1mpassword\x1b[0m=\x1b[31m{SECRET}\x1b[0m"]),
     "a label": stream(["x"], labels=LABELS),
     "a label of a line": stream(["x", "y"], more=f',{{"structuredMetadata":{{"password":"{SECRET}"}}}}'),
-    "a label of a line, as text": stream(["x"], more=f',"password={SECRET}"'),
     "a fourth part of a line": stream(["x"], more=f',{{}},"{SECRET}"'),
     "a field of a stream": f'{{"stream":{{}},"values":[{TEXT}],"password":"{SECRET}"}}',
 }
@@ -107,6 +137,48 @@ def test_no_secret_of_a_log_passes(place: str, masking: redaction.Engine, attack
     assert SECRET not in Door(masking, "streams", answer(IN_LINES[place], kind="streams")).text.decode()
     plain = answer(stream(["a", "b"]), kind="streams")
     assert Door(masking, "streams", plain).text.decode() == plain
+
+
+PARSED: Final[dict[str, tuple[str, dict[str, str]]]] = {
+    "a name beside": (f'{{"env":{{"name":"DB_PASSWORD","value":"{SECRET}"}}}}', {"env_value": SECRET}),
+    "a Secret": ('{"kind":"Secret","data":{"foo":"VHIwdWI0ZG9yLWFuZC0z"}}', {"data_foo": "VHIwdWI0ZG9yLWFuZC0z"}),
+    "a name in full-width letters": (f'{{"ｐａｓｓｗｏｒｄ":"{SECRET}"}}', {"________": SECRET}),
+    "a name in Russian": (f"пароль={SECRET}", {"______": SECRET}),
+    "words as names": (f"Initial password for root: {SECRET}", {SECRET.replace("-", "_"): ""}),
+    "a command": (f"curl -u ci:{SECRET} https://x/", {f"ci:{SECRET}".replace("-", "_").replace(":", "_"): ""}),
+    "a cookie": ("Set-Cookie: sid=q8Zr3TnB5wLx7VdK2m; Path=/", {"sid": "q8Zr3TnB5wLx7VdK2m;"}),
+    "an escape": ('{"password":"Tr0ub\\u0034dor\\n\\"z"}', {"_": 'Tr0ub4dor\n"z'}),
+    "an error": (f'{{"password":"{SECRET}"}}', {"__error_details__": f'strconv.ParseFloat: parsing "{SECRET}"'}),
+}
+"""A line, and the labels that Loki's parsers make of it."""
+
+
+@pytest.mark.promise("S-14", "S-01")
+@cases.each("way", PARSED)
+def test_labels_tell_nothing_that_is_masked_in_their_line(way: str, masking: redaction.Engine, attacks: Count) -> None:
+    """What a parser takes out of a line, as a value or as a name, is masked as in the line; labels of other words stay,
+    and so do those of the next stream."""
+    attacks(2)
+    line, parsed = PARSED[way]
+    plain = {"app": "web", "pod": "web-1", "status": "500"}
+    for more in ("", f',{{"parsed":{json.dumps(parsed)}}}'):
+        own = plain if more else plain | parsed
+        one = stream([line, "status=500 ok"], labels=json.dumps(own), more=more)
+        text = Door(masking, "streams", answer(one, stream([line.replace("=", ""), "ok"]), kind="streams"))
+        first, second = text.json["data"]["result"]
+        told = json.dumps(first, ensure_ascii=False).replace("_", "-")
+        assert not [word for word in ("Tr0ub", "VHIwdWI0", "q8Zr3TnB5wLx7VdK2m") if word in told], told
+        assert first["stream"].items() >= plain.items() and "redacted" not in str(second["stream"])
+
+
+@pytest.mark.promise("S-14")
+def test_a_line_alone_keeps_what_is_not_secret(masking: redaction.Engine, attacks: Count) -> None:
+    """Where all lines have one time, only their secrets are masked, also with masks that are drawn anew."""
+    attacks(1)
+    body = answer(stream([f"user=ci password={SECRET} ok=1"]), kind="streams")
+    door = Door(masking, "streams", body, echo=True)
+    (line,) = lines_of(door)
+    assert line.startswith("user=ci password=«redacted:password:") and line.endswith("» ok=1")
 
 
 @pytest.mark.promise("S-14")
@@ -124,6 +196,8 @@ BROKEN: Final = (
     f'{{"stream":{{}},"values":[["password={SECRET}","a"]]}}',
     f'{{"stream":{{}},"values":["password={SECRET}"]}}',
     f'{{"metric":{{}},"values":[["1","{SECRET}"]]}}',
+    stream(["x"], more=f',"password={SECRET}"'),
+    stream(["x"], labels=f'{{"password":["{SECRET}"]}}'),
 )
 
 

@@ -27,22 +27,32 @@ TIME: Final = 1_732_730_000_000_000_000
 class Door:
     """What a masker makes of one answer."""
 
-    def __init__(self, masking: redaction.Engine, form: wire.Form, body: str | bytes, *, packed: bool = False) -> None:
+    def __init__(
+        self,
+        masking: redaction.Engine,
+        form: wire.Form,
+        body: str | bytes,
+        *,
+        packed: bool = False,
+        echo: bool = False,
+    ) -> None:
+        """With `echo`, masks are drawn anew, as in the answer to a query."""
+        self._mask = masking.echo if echo else masking.body
         self.found: Counter[str] = Counter()
         self.trailer: wire.Trailer | None = None
-        self.text = b"".join(self._read(masking, form, body if isinstance(body, bytes) else body.encode(), packed))
+        self.text = b"".join(self._read(form, body if isinstance(body, bytes) else body.encode(), packed))
 
     @property
     def json(self) -> Any:
         """What a script reads."""
         return json.loads(self.text)
 
-    def _read(self, masking: redaction.Engine, form: wire.Form, body: bytes, packed: bool) -> Iterator[bytes]:
+    def _read(self, form: wire.Form, body: bytes, packed: bool) -> Iterator[bytes]:
         content = gzip.compress(body, mtime=0) if packed else body
         chunks = (content[at : at + 9_000] for at in range(0, len(content), 9_000))
         call = replace(CALL, form=form, gzip=packed)
         report = reading.Report(lambda kind: self.found.update((kind,)))
-        self.trailer = yield from masking.body(call, chunks, report)
+        self.trailer = yield from self._mask(call, chunks, report)
 
 
 def answer(*results: str, kind: str = "matrix", more: str = "", beside: str = "") -> str:

@@ -32,10 +32,13 @@ _KEY_LINE: Final = linear.build(
     rb"(?:(?:\\{1,3}[nr]){0,2}\\{0,3}\"[,}][^\r\n]*)?[\s\"',}]*$"
 )
 _CARRIED: Final = linear.build(
-    rb"(?:[\s>\]|:]|[:,=]\s?\\{0,3}\")[A-Za-z0-9+/]{40,100}={0,2}(?:\\{1,3}[nr]){0,2}(?:\\{0,3}\"[^\r\n]*)?[\s\"',}]*$"
+    rb"(?:^|[\s>\]|:,=\"])[A-Za-z0-9+/]{40,100}={0,2}(?:\\{1,3}[nr]){0,2}(?:\\{0,3}\"[^\r\n]*)?[\s\"',}]*$"
 )
 """A line of a key that follows a program's prefix, or is in a JSON log."""
-_WITHIN_KEY: Final = linear.build(rb"^\s*[A-Za-z0-9+/]{60,100}\s*$")
+_WITHIN_KEY: Final = linear.build(rb"(?:^|[\s>\]|:,=\"])([A-Za-z0-9+/]{60,101})")
+"""A line of a key alone, at the beginning of a line or where a program's prefix or a field of JSON ends."""
+_BEHIND_KEY: Final = linear.build(rb"={0,2}(?:\\{1,3}[nr]){0,2}(?:\\{0,3}\"[^\r\n]*)?[\s\"',}]*\z")
+_LONGEST_KEY_LINE: Final = 100
 _KEY_LINE_BYTES: Final = 1_024
 _MAX_KEY_LINES: Final = 400
 
@@ -95,7 +98,8 @@ class LogText:
 
     def _lines(self, block: bytes, scanned: bytes, hits: list[scanner.Hit]) -> bytes:
         """Returns the masked lines; `hits` are the scanner's, in the lines' view without colours."""
-        if not hits and not self._below and not self._is_filtered:
+        may_be_within = self._is_filtered and _WITHIN_KEY.search(scanned) is not None
+        if not hits and not self._below and not may_be_within:
             return block
         lines = block.split(b"\n")
         seen = scanned.split(b"\n")
@@ -103,7 +107,7 @@ class LogText:
         count = len(lines) - (not lines[-1])  # nothing follows the last line's end
         masked = []
         for at, line in enumerate(lines):
-            if self._is_filtered and "key" not in self._below:
+            if may_be_within and "key" not in self._below:
                 self._begin("key", _within_key(seen[at]))
             is_read = at in touched or (self._below and at < count)
             new = self._line(line, touched.get(at, [])) if is_read else line
@@ -196,16 +200,29 @@ def _key(line: bytes) -> Reader:
 
 def _within_key(line: bytes) -> Reader:
     """Reads a key of which the first lines are missing, as in logs that were rotated while a key was written."""
-    bare = line[loglines.stamp(line) :]
-    if len(bare) > _KEY_LINE_BYTES or _WITHIN_KEY.search(bare) is None:
-        return
-    has_both_cases = bare.upper() != bare != bare.lower()
-    is_mixed = has_both_cases and not bare.isalpha()  # and not a hexadecimal checksum
-    if not is_mixed:
+    above = line[loglines.stamp(line) :]
+    run = _find_key_line(above)
+    if not run:
         return
     line = yield []
-    second = yield [Span(0, len(line), "private-key")]
-    yield from _key_lines(b"", second)
+    start = line.find(run)
+    whole = Span(0, len(line), "private-key")  # colours stand within it
+    second = yield [whole if start < 0 else Span(start, start + len(run), "private-key")]
+    yield from _key_lines(above, second)
+
+
+def _find_key_line(line: bytes) -> bytes:
+    """Returns the base64 at the end of a line, or of its field, that is as long as a line of a key; empty if there is
+    none."""
+    if len(line) > _KEY_LINE_BYTES:
+        return b""
+    for found in _WITHIN_KEY.finditer(line):
+        run: bytes = found[1]
+        has_both_cases = run.upper() != run != run.lower()
+        is_mixed = has_both_cases and any(map(run.__contains__, b"0123456789"))  # and not a hexadecimal checksum
+        if is_mixed and len(run) <= _LONGEST_KEY_LINE and _BEHIND_KEY.match(line, found.end()) is not None:
+            return run
+    return b""
 
 
 def _key_lines(above: bytes, line: bytes) -> Reader:

@@ -12,6 +12,8 @@ from typing import Any, Final, Generic, Literal, Protocol, TypeVar
 import msgspec
 
 from kubescript_masking.engine import masker
+from kubescript_masking.text import json_strings
+from kubescript_masking.text.json_strings import String
 from kubescript_masking.wire.lists import UNREADABLE, FlawError
 
 __all__ = ["ABSENT", "Answer", "Data", "Masked", "decode", "groups", "mask_document", "write"]
@@ -22,6 +24,9 @@ ABSENT: Final = msgspec.Raw()
 _GROUP: Final = 500
 """How many results are masked at a time."""
 _RESULT: Final = b'"result":['
+# Loki quotes the value that it could not read: `strconv.ParseFloat: parsing "…"`.
+_DETAILS: Final = b'"__error_details__":"'
+"""A label that repeats the value of another one."""
 _Result = TypeVar("_Result")
 
 
@@ -75,7 +80,16 @@ def groups(result: Sequence[_Result]) -> Iterator[Sequence[_Result]]:
 def mask_document(rules: masker.Masker, document: bytes) -> bytes:
     """Returns a part of an answer, masked as a JSON document; the same object when there is nothing to mask."""
     rules.budget.credit(len(document))
-    return rules.document(document)
+    return rules.document(document, also=(_find_details,))
+
+
+def _find_details(document: bytes) -> Iterator[String]:
+    """Yields the details of errors, which are masked as a whole."""
+    end = 0
+    while (place := document.find(_DETAILS, end)) >= 0:
+        start = place + len(_DETAILS)
+        end = json_strings.end_of(document, start)
+        yield String(start, end, role="stringData")
 
 
 def write(rules: masker.Masker, answer: Answer[Any], results: Iterator[bytes]) -> Iterator[bytes]:

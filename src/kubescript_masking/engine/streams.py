@@ -8,15 +8,19 @@ from typing import Any, Final, Literal
 
 import msgspec
 
-from kubescript_masking.engine import logs, masker, pieces, results, series
+from kubescript_masking.engine import line_words, logs, masker, pieces, results, series
 from kubescript_masking.engine.results import Answer
+from kubescript_masking.text import placeholders
 from kubescript_masking.wire.lists import FlawError
 
 __all__ = ["Streams", "read"]
 
 _TIME_DIGITS: Final = 20
 """The longest time in nanoseconds."""
-_NOTHING: Final = msgspec.Raw(b"null")
+
+
+_Metadata = dict[str, dict[str, str]]
+"""The labels of one line: those that were stored with it, and those that a parser made."""
 
 
 class Entry(msgspec.Struct, array_like=True):
@@ -24,21 +28,21 @@ class Entry(msgspec.Struct, array_like=True):
 
     time: str
     line: str
-    metadata: msgspec.Raw = _NOTHING
+    metadata: _Metadata | None = None
 
 
 class Stream(msgspec.Struct):
     """Lines with the same labels. One container may have several, such as its standard output and its errors."""
 
-    stream: msgspec.Raw
+    stream: dict[str, str]
     values: list[Entry]
 
 
 class _Labels(msgspec.Struct):
     """The labels of a stream, and those of each of its lines."""
 
-    stream: msgspec.Raw
-    lines: list[msgspec.Raw]
+    stream: dict[str, str]
+    lines: list[_Metadata | None]
 
 
 class _Kind(msgspec.Struct, rename="camel"):
@@ -68,9 +72,11 @@ class Streams:
     def mask(self, rules: masker.Masker) -> Iterator[bytes]:
         """Yields the masked answer in pieces."""
         streams = self._answer.data.result
+        before = [[entry.line for entry in one.values] for one in streams]
         for entries in _find_logs(streams):
             _mask_lines(rules, entries)
-        masked = (_write(rules, some) for some in results.groups(streams))
+        pairs = list(zip(streams, before, strict=True))
+        masked = (_write(rules, some) for some in results.groups(pairs))
         return results.write(rules, self._answer, masked)
 
 
@@ -122,7 +128,8 @@ def _choose(rules: masker.Masker, line: bytes, masked: set[bytes]) -> bytes:
     """Returns a line, masked; `masked` are what the orders made of it, without the line itself."""
     if not masked:
         return line
-    if len(masked) == 1:
+    # Masks of equal values may differ, as they are drawn anew.
+    if len({placeholders.PLACEHOLDER.sub(b"", each) for each in masked}) == 1:
         return masked.pop()
     return rules.replace_value("suspicious", line)  # each order has found another secret in it
 
@@ -156,20 +163,34 @@ def _mask_log(rules: masker.Masker, lines: list[bytes]) -> Iterator[bytes]:
         yield b"\n".join(islice(rest, size))
 
 
-def _write(rules: masker.Masker, group: Sequence[Stream]) -> bytes:
-    """Returns streams, whose lines are masked, as a JSON list with masked labels."""
-    labels = [_Labels(one.stream, [entry.metadata for entry in one.values]) for one in group]
+def _write(rules: masker.Masker, group: Sequence[tuple[Stream, list[str]]]) -> bytes:
+    """Returns streams, whose lines are masked, as a JSON list with masked labels. Each comes with its lines as they
+    were."""
+    labels = [_Labels(one.stream, [entry.metadata for entry in one.values]) for one, _ in group]
     text = msgspec.json.encode(labels)
     masked = results.mask_document(rules, text)
     if masked is not text:
         labels = _LABELS.decode(masked)
-    return msgspec.json.encode([_join(*pair) for pair in zip(group, labels, strict=True)])
+    for (one, before), own in zip(group, labels, strict=True):
+        _hide(rules, zip(before, (entry.line for entry in one.values), strict=True), own)
+    return msgspec.json.encode([_join(one, own) for (one, _), own in zip(group, labels, strict=True)])
+
+
+def _hide(rules: masker.Masker, lines: Iterable[tuple[str, str]], labels: _Labels) -> None:
+    """Masks labels that tell what was masked in the lines, given each as it was and as it is."""
+    words = line_words.Words(lines)
+    if not words:
+        return
+    labels.stream = words.mask(rules, labels.stream)
+    for metadata in filter(None, labels.lines):
+        for sort, own in metadata.items():
+            metadata[sort] = words.mask(rules, own)
 
 
 def _join(stream: Stream, labels: _Labels) -> dict[str, Any]:
     """Returns a stream with these labels."""
     values: list[list[Any]] = []
     for entry, metadata in zip(stream.values, labels.lines, strict=True):
-        own = [] if metadata == _NOTHING else [metadata]
+        own = [] if metadata is None else [metadata]
         values.append([entry.time, entry.line, *own])
     return {"stream": labels.stream, "values": values}

@@ -18,6 +18,7 @@ from typing import Final, NoReturn, Protocol
 from kubescript import errors, redaction, types
 from kubescript.broker import answer, call, logview, operation, records
 from kubescript.cluster import base
+from kubescript.kube import metrics_apis
 from kubescript.policy import denied_resources, kind_resolver, policy
 from kubescript.request import metadata, nodes, releases, request
 from kubescript.wire import exchanges
@@ -269,8 +270,9 @@ class Broker:
 
     def _is_echo(self, call: call.Call, response: types.Response) -> bool:
         """Says whether the answer may repeat words of the script."""
-        # Errors and answers to writes quote what the script sent.
-        return response.status >= 400 or call.request.verb not in _READS
+        # Errors and answers to writes quote what the script sent, and an adapter of metrics its selector.
+        is_quoted = call.request.verb not in _READS or call.request.group in metrics_apis.GROUPS
+        return response.status >= 400 or is_quoted
 
     def _mask_body(self, call: call.Call) -> types.Response:
         """Returns the answer with a body that is masked while it is read."""

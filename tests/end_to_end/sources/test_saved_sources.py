@@ -22,7 +22,7 @@ ANSWERS: Final[dict[str, Any]] = {
         *(50, 55, 60)
     ],
     # A rule's own expression, written in another way.
-    f"prom.query('max by(pod)( {USED}{{namespace=\"shop\"}} )>50 # high')[0].value": 60,
+    f"prom.query('max by(pod)( {USED}{{namespace=\"shop\"}} )>50')[0].value": 60,
     "[r.name for g in prom.rules(type='alert') for r in g.rules]": ["Full"],
     f"prom.labels(), prom.label_values('pod', '{USED}{{namespace=\"shop\"}}')": [
         *(["__name__", "namespace", "pod"], ["web-1", "web-2"])

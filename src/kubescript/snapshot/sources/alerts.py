@@ -23,15 +23,15 @@ class Alerts:
     def __init__(self, source: saved_source.SavedSource) -> None:
         self._source = source
 
-    def answer(self, operation: str, arguments: server.Arguments, _check: collection.Check) -> types.Response:
+    def answer(self, operation: str, arguments: server.Arguments, check: collection.Check) -> types.Response:
         """Returns the answer of an operation. Raises KubescriptError."""
         found = server.list_dicts(self._source.read(operation))
-        conditions = [_read_filter(text) for text in arguments.list("filter")]
+        conditions = [_read_filter(text, check) for text in arguments.list("filter")]
         if operation == "silences":
             return responses.document([each for each in found if _silences(each, conditions)])
         hidden = {name for name in _STATES if arguments.text(name) == "false"}
         receiver = arguments.text("receiver")
-        is_receiver = patterns.compare(receiver, is_whole=True) if receiver else None
+        is_receiver = patterns.compare(receiver, check, is_whole=True) if receiver else None
         return responses.document([
             each for each in found
             if _fits(each, conditions) and not _states_of(each) & hidden and (
@@ -40,7 +40,7 @@ class Alerts:
         ])  # fmt: skip
 
 
-def _read_filter(text: str) -> _Condition:
+def _read_filter(text: str, check: collection.Check) -> _Condition:
     """Returns the label that a filter is about, and which values pass. Raises RequestError."""
     quoted = selectors.read(f"{{{text.strip().removeprefix('{').removesuffix('}')}}}")
     unquoted = _UNQUOTED.fullmatch(text)
@@ -52,7 +52,7 @@ def _read_filter(text: str) -> _Condition:
         raise errors.RequestError(
             f'{text[:60]!r} is no filter; write one label each, such as severity="critical"', code="request.source"
         )
-    return matcher.label, matcher.compile()
+    return matcher.label, matcher.compile(check)
 
 
 def _fits(alert: dict[str, Any], conditions: list[_Condition]) -> bool:

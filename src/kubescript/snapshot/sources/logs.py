@@ -34,27 +34,27 @@ class Logs:
         label = _LABEL_VALUES.fullmatch(operation)
         if label is not None:
             query = arguments.text("query")
-            found = self._list_streams([query] if query else [])
+            found = self._list_streams([query] if query else [], check)
             return _write_data(sorted({labels[label[1]] for labels in found if label[1] in labels}))
         if operation == "labels":
-            return _write_data(sorted({name for labels in self._list_streams([]) for name in labels}))
+            return _write_data(sorted({name for labels in self._list_streams([], check) for name in labels}))
         if operation == "series":
             matches = [*arguments.list("match[]"), *arguments.list("match")]
-            return _write_data(self._list_streams(matches))
+            return _write_data(self._list_streams(matches, check))
         if operation == "query_range":
             return self._query_range(arguments, check)
         raise saved_source.not_captured(
             "only lines were captured; write query_range with a selector, and count in the script"
         )
 
-    def _list_streams(self, queries: list[str]) -> list[dict[str, str]]:
+    def _list_streams(self, queries: list[str], check: collection.Check) -> list[dict[str, str]]:
         """Returns the labels of all streams, or of those that any of some selectors names."""
         document = self._source.read("series")
         data = server.list_dicts(document.get("data") if isinstance(document, dict) else None)
         found = [{name: text for name, text in each.items() if isinstance(text, str)} for each in data]
         if not queries:
             return found
-        fits = [_read(query).selector.compile() for query in queries]
+        fits = [_read(query).selector.compile(check) for query in queries]
         return [labels for labels in found if any(each(labels) for each in fits)]
 
     def _query_range(self, arguments: server.Arguments, check: collection.Check) -> types.Response:
@@ -67,7 +67,7 @@ class Logs:
                 f"this time was not captured; captured were the lines from {about.start:.0f} to {about.end:.0f}, in "
                 "seconds since 1970: write times like '-30m'"
             )
-        fits, passes = asked.selector.compile(), asked.compile()
+        fits, passes = asked.selector.compile(check), asked.compile(check)
         lines: list[_Line] = []
         streams: list[_Labels] = []
         cut = 0
@@ -82,7 +82,8 @@ class Logs:
         is_backward = arguments.text("direction") != "forward"
         lines.sort(key=lambda line: line[0], reverse=is_backward)
         shown = lines[: int(arguments.number("limit", _DEFAULT_LIMIT))]
-        return _write_streams(shown, streams, self._warn(fits, start, streams, cut))
+        left_out = self._count_left_out(fits, streams, check)
+        return _write_streams(shown, streams, self._warn(start, cut, left_out))
 
     def _read_streams(self, fits: _Fits, check: collection.Check) -> Iterator[tuple[float, saved_source.Stream]]:
         """Yields the captured streams whose labels fit, and since when each has all its lines."""
@@ -92,16 +93,20 @@ class Logs:
                 if fits(stream.stream):
                     yield query.since, stream
 
-    def _warn(self, fits: _Fits, start: int, streams: list[_Labels], cut: int) -> str:
+    def _count_left_out(self, fits: _Fits, streams: list[_Labels], check: collection.Check) -> int:
+        """Returns how many streams fit and were not captured."""
+        captured = {frozenset(each.items()) for each in streams}
+        return sum(fits(each) and frozenset(each.items()) not in captured for each in self._list_streams([], check))
+
+    def _warn(self, start: int, cut: int, left_out: int) -> str:
         """Returns a warning if lines of the asked streams and times are missing; empty if none are."""
-        left_out = [each for each in self._list_streams([]) if fits(each) and each not in streams]
         parts = []
         if start < (self._source.about.start - 1) * _NANO:
             parts.append(f"no line before {self._source.about.start:.0f} (seconds since 1970) was captured")
         if cut:
             parts.append(f"of {cut} of these streams, only the newest lines were captured")
         if left_out:
-            parts.append(f"of {len(left_out)} of these streams, no line was captured")
+            parts.append(f"of {left_out} of these streams, no line was captured")
         return "; ".join(parts)
 
 

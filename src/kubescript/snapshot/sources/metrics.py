@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import bisect
 import difflib
+import itertools
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final
@@ -20,7 +21,9 @@ from kubescript.snapshot.sources import saved_source, selectors, server
 
 __all__ = ["Metrics"]
 
-_MAX_POINTS: Final = 2_000_000
+_MAX_POINTS: Final = 200_000
+_BATCH: Final = 1_000
+"""How many samples are written at a time."""
 _SHOWN: Final = 6
 """How many captured queries a refusal names."""
 _SHOWN_LENGTH: Final = 120
@@ -75,7 +78,7 @@ class Metrics:
             value = next(self._pick(samples, [time]), None)
             if value is not None:
                 found.append(_write_sample(series.metric, *value))
-        return _write_result("vector", found, warning)
+        return _write_result("vector", [b",".join(found)], warning)
 
     def _query_range(self, arguments: server.Arguments, check: collection.Check) -> types.Response:
         """Answers with the samples at each step."""
@@ -90,16 +93,33 @@ class Metrics:
                 f"{len(found)} series with {steps} steps each are more than {_MAX_POINTS} points; write a longer step=",
                 code="cluster.too_large",
             )
-        moments = [round(start + number * step, 3) for number in range(steps)]
 
         def write() -> Iterator[bytes]:
+            comma = b""
             for series in found:
                 check()
-                values = list(self._pick(_read_samples(series), moments))
-                if values:
-                    yield msgspec.json.encode({"metric": series.metric, "values": [_write(*each) for each in values]})
+                moments = (round(start + number * step, 3) for number in range(steps))
+                parts = self._write_series(series, moments, check)
+                first = next(parts, None)
+                if first is not None:
+                    yield comma + first
+                    yield from parts
+                    comma = b","
 
         return _write_result("matrix", write(), warning)
+
+    def _write_series(
+        self, series: saved_source.Series, moments: Iterable[float], check: collection.Check
+    ) -> Iterator[bytes]:
+        """Yields a series at some moments in pieces; nothing if it has no sample then."""
+        lead = b'{"metric":%s,"values":[' % msgspec.json.encode(series.metric)
+        picked = self._pick(_read_samples(series), moments)
+        end = b""
+        while batch := list(itertools.islice(picked, _BATCH)):
+            check()
+            yield lead + msgspec.json.encode([_write(*each) for each in batch])[1:-1]
+            lead, end = b",", b"]}"
+        yield from [end] if end else []
 
     def _pick(self, samples: list[tuple[float, str]], moments: Iterable[float]) -> Iterator[tuple[float, str]]:
         """Yields the sample at each moment, if there is one."""
@@ -121,7 +141,7 @@ class Metrics:
 
     def _select(self, query: str, check: collection.Check) -> list[saved_source.Series]:
         """Returns the series of a query. Raises KubescriptError."""
-        number, keep = self._find(query)
+        number, keep = self._find(query, check)
         found = []
         for each in self._source.read_series(number):
             check()
@@ -129,7 +149,7 @@ class Metrics:
                 found.append(each)
         return found
 
-    def _find(self, query: str) -> tuple[int, _Keep]:
+    def _find(self, query: str, check: collection.Check) -> tuple[int, _Keep]:
         """Returns the number of the captured query that holds the answer, and which of its series belong to it."""
         number = self._by_text.get(selectors.normalize(query))
         if number is not None:
@@ -139,7 +159,7 @@ class Metrics:
             raise self._refuse(query)
         for number, captured in self._plain.items():
             if captured.matchers <= asked.matchers:
-                return number, selectors.Selector(asked.matchers - captured.matchers).compile()
+                return number, selectors.Selector(asked.matchers - captured.matchers).compile(check)
         raise self._refuse(query, asked)
 
     def _refuse(self, query: str, asked: selectors.Selector | None = None) -> errors.ClusterError:
@@ -233,12 +253,6 @@ def _write_data(data: Any, warning: str = "") -> types.Response:
 
 
 def _write_result(kind: str, parts: Iterable[bytes], warning: str = "") -> types.Response:
-    """Returns the answer of a query, written series by series."""
-
-    def write() -> Iterator[bytes]:
-        yield b'{"status":"success","data":{"resultType":"%s","result":[' % kind.encode()
-        for number, part in enumerate(parts):
-            yield b"," + part if number else part
-        yield b"]}}"
-
-    return responses.pieces(write(), warning)
+    """Returns the answer of a query. `parts` are the series, with their commas."""
+    lead = b'{"status":"success","data":{"resultType":"%s","result":[' % kind.encode()
+    return responses.pieces(itertools.chain((lead,), parts, (b"]}}",)), warning)

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from kubescript.snapshot import collection
 from kubescript.snapshot.sources import patterns
 
 __all__ = ["METRIC", "LogSelector", "Matcher", "Selector", "normalize", "read", "read_logs"]
@@ -37,12 +38,12 @@ class Matcher:
     """`=`, `!=`, `=~` or `!~`."""
     value: str
 
-    def compile(self) -> Callable[[str], bool]:
+    def compile(self, check: collection.Check) -> Callable[[str], bool]:
         """Returns a function that says whether a value of the label fits. Raises RequestError."""
         is_wanted = self.sign[0] == "="
         if self.sign in {"=", "!="}:
             return lambda value: (value == self.value) is is_wanted
-        matches = patterns.compare(self.value, is_whole=True)
+        matches = patterns.compare(self.value, check, is_whole=True)
         return lambda value: matches(value) is is_wanted
 
 
@@ -57,9 +58,9 @@ class Selector:
         """The metric's name; empty if none is named."""
         return next((each.value for each in self.matchers if each.label == METRIC and each.sign == "="), "")
 
-    def compile(self) -> Callable[[Mapping[str, str]], bool]:
-        """Returns a function that says whether labels fit. Raises RequestError."""
-        conditions = [(each.label, each.compile()) for each in self.matchers]
+    def compile(self, check: collection.Check) -> Callable[[Mapping[str, str]], bool]:
+        """Returns a function that says whether labels fit, and calls `check`. Raises RequestError."""
+        conditions = [(each.label, each.compile(check)) for each in self.matchers]
         return lambda labels: all(fits(labels.get(label, "")) for label, fits in conditions)
 
 
@@ -71,17 +72,17 @@ class LogSelector:
     filters: tuple[tuple[str, str], ...] = ()
     """The sign of each, `|=`, `!=`, `|~` or `!~`, and its text."""
 
-    def compile(self) -> Callable[[str], bool]:
-        """Returns a function that says whether a line passes all filters. Raises RequestError."""
-        checks = [_compile_filter(sign, text) for sign, text in self.filters]
-        return lambda line: all(check(line) for check in checks)
+    def compile(self, check: collection.Check) -> Callable[[str], bool]:
+        """Returns a function that says whether a line passes all filters, and calls `check`. Raises RequestError."""
+        filters = [_compile_filter(sign, text, check) for sign, text in self.filters]
+        return lambda line: all(passes(line) for passes in filters)
 
 
-def _compile_filter(sign: str, text: str) -> Callable[[str], bool]:
+def _compile_filter(sign: str, text: str, check: collection.Check) -> Callable[[str], bool]:
     is_wanted = sign[0] == "|"
     if sign[1] == "=":
         return lambda line: (text in line) is is_wanted
-    matches = patterns.compare(text, is_whole=False)
+    matches = patterns.compare(text, check, is_whole=False)
     return lambda line: matches(line) is is_wanted
 
 

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import random
 
+import pytest
 import re2
 
 from kubescript import errors
+from kubescript.snapshot import collection
 from kubescript.snapshot.sources import patterns, selectors
+from kubescript_sandbox.host import cancellation
 
 _PIECES = ["a", "b", ".", ".*", ".+", "|", "\\.", "-", "^", "$", "(?i)", "(", ")", "[", "\\"]
 
@@ -21,7 +24,7 @@ def test_patterns_are_as_re2s() -> None:
         pattern = "".join(dice.choices(_PIECES, k=dice.randint(0, 6)))
         for is_whole in (True, False):
             try:
-                ours = patterns.compare(pattern, is_whole=is_whole)
+                ours = patterns.compare(pattern, lambda: None, is_whole=is_whole)
             except errors.RequestError:
                 continue
             options = re2.Options()
@@ -46,3 +49,18 @@ def test_selectors_are_read_and_other_expressions_are_none() -> None:
     assert logs is not None
     assert logs.filters == (("|=", "a"), ("!=", "b"), ("|~", "c.*"))
     assert selectors.read_logs('{app="web"} | json') is None
+
+
+def test_a_call_that_is_not_waited_for_ends_at_its_next_comparison() -> None:
+    """However many filters there are, none is compared once the call is over; the next call is answered."""
+    selector = selectors.read_logs('{app="web"} ' + ' !~ "(?i)aa.*b"' * 40)
+    assert selector is not None
+    over = collection.Deadline(0, cancellation.Cancellation())
+    with pytest.raises(errors.ClusterError, match="within the call's time"):
+        selector.compile(over)("a" * 100)
+    for names, fits in (("app", True), ("job", False)):
+        labels = {names: "web-1"}
+        assert (
+            selectors.Selector(frozenset({selectors.Matcher("app", "=~", "web.*")})).compile(lambda: None)(labels)
+            is fits
+        )

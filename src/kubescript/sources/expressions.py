@@ -82,7 +82,7 @@ def check_log_query(text: str) -> None:
     # Loki reads these as Go does, where they are no strings.
     if any(token[:1] == "'" for token in tokens):
         raise _refuse("a string stands in single quotes", 'it in "..." or `...`')
-    has_lines = bool(tokens) and tokens[0] == "{"
+    has_lines = next((token for token in tokens if token != "("), "") == "{"  # noqa: S105  not a password
     if has_lines and not all(_find_selectors(tokens)):
         raise _refuse("the selector matches every stream", 'name a label: {namespace="shop"}')
     _check_stages(tokens)

@@ -76,6 +76,8 @@ def test_promql_for_everything_is_refused(text: str) -> None:
     "text",
     [
         '{namespace=~".+"}',
+        '({namespace=~".+"})',
+        '{namespace=~"(?i).+|x"}',
         '{app="web"} | line_format "{{.password}}"',
         '{app="web"} |= "x" | label_format a=password',
         '{app="web"} | regexp "password=(?P<x>.*)"',

@@ -6,7 +6,6 @@ import contextlib
 import decimal
 import itertools
 import secrets
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -20,7 +19,6 @@ from tests.kit.controlplane.server import ControlPlane
 from tests.kit.controlplane.writer import Writer
 from tests.kit.engines.alertmanager import Alertmanager
 from tests.kit.engines.loki import Loki
-from tests.kit.engines.observed import Observed
 from tests.kit.engines.prometheus import Prometheus
 
 
@@ -143,13 +141,6 @@ def loki(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Loki]:
     """A real Loki without lines, which ends with the test."""
     with Loki(tmp_path_factory.mktemp("loki")) as server:
         yield server
-
-
-@pytest.fixture(scope="session")
-def observed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Observed]:
-    """Real engines with the data of one incident that ends now, shared by the whole run: tests only read it."""
-    with Observed(tmp_path_factory.mktemp("observed"), int(time.time())) as engines:
-        yield engines
 
 
 @pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.slow)])

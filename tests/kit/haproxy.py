@@ -6,14 +6,11 @@ It is Debian's package, unpacked into the tests' cache.
 
 from __future__ import annotations
 
-import contextlib
-import socket
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
-from kubescript_safety.controlplane import child, startable
-from tests.kit import debian, paths, patience
+from tests.kit import debian, listening, paths
 
 __all__ = ["Balancer", "Guard", "unpacked"]
 
@@ -41,31 +38,15 @@ def unpacked() -> Path:
     return debian.unpacked("haproxy", "haproxy")
 
 
-class _HAProxy(startable.Startable):
+class _HAProxy(listening.Listening):
     """One HAProxy."""
 
     def __init__(self, folder: Path, port: int, text: str) -> None:
-        self._port = port
         file = folder / "haproxy.cfg"
         file.write_text(text)
         root = unpacked()
         command = ["env", f"LD_LIBRARY_PATH={debian.libraries(root)}", str(root / "usr/sbin/haproxy")]
-        self._child = child.Child([*command, "-db", "-f", str(file)], folder / "haproxy.log")
-
-    def start(self) -> None:
-        """Starts it, and waits until it listens."""
-        self._child.start()
-        patience.until(self._listens)
-
-    def close(self) -> None:
-        """Ends it for good."""
-        self._child.close()
-
-    def _listens(self) -> bool:
-        assert self._child.pid is not None, self._child.tail()
-        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", self._port)):
-            return True
-        return False
+        super().__init__([*command, "-db", "-f", str(file)], folder / "haproxy.log", port)
 
 
 class Balancer(_HAProxy):

@@ -17,6 +17,7 @@ import yaml
 from mcp.client import Client
 
 from tests.kit import api_server, clients, http_server, patience, prometheus
+from tests.kit.engines.prometheus import Prometheus
 
 HERE: Final = Path(__file__).parent
 METRIC: Final = re.compile(r"\b(?:kubescript|process)_\w+")
@@ -56,7 +57,7 @@ def test_promtool_accepts_the_rules_and_each_fires_and_resolves() -> None:
 class Served:
     """A server of two clusters, of which one is away, and the Prometheus that scrapes it."""
 
-    def __init__(self, port: int, away: int, seen: prometheus.Prometheus) -> None:
+    def __init__(self, port: int, away: int, seen: Prometheus) -> None:
         self.port = port
         self.away = away
         """The port where the cluster `away` should be."""
@@ -78,7 +79,24 @@ class Served:
     def fires(self, alert: str, context: str = "") -> bool:
         """Whether an alert fires after one more call of the cluster `away`."""
         self.run(LIST.format("away"))
-        return (alert, context) in self.seen.firing()
+        return (alert, context) in self.firing()
+
+    def firing(self) -> set[tuple[str, str]]:
+        """The alerts that fire, each with its label `context`."""
+        found = [each for each in self.seen.get("alerts")["alerts"] if each["state"] == "firing"]
+        return {(each["labels"]["alertname"], each["labels"].get("context", "")) for each in found}
+
+    def query(self, expression: str) -> list[dict[str, Any]]:
+        """The series that an expression has now. Fails when it is none."""
+        found: list[dict[str, Any]] = self.seen.get("query", query=expression)["result"]
+        return found
+
+
+def judging(folder: Path, scraped: int) -> Prometheus:
+    """A Prometheus of the server with this port for metrics, with the chart's rules over seconds in place of minutes."""
+    text = re.sub(r"for: \d+m", "for: 1s", prometheus.ALERTS.read_text("utf-8").replace("[5m]", "[5s]"))
+    groups = yaml.safe_load(text)["groups"]
+    return Prometheus(folder, rules=groups, targets=[f"127.0.0.1:{scraped}"], every="500ms", old=True)
 
 
 @pytest.fixture(scope="module")
@@ -97,7 +115,9 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
         port = stack.enter_context(http_server.serving(("--config", str(folder / "server.toml"))))
         httpx2.get(f"http://127.0.0.1:{port}/ready")
         here.steps.append(PODS)
-        yield Served(port, away, stack.enter_context(prometheus.Prometheus(folder, metrics)))
+        seen = stack.enter_context(judging(folder, metrics))
+        patience.until(lambda: bool(seen.get("query", query="kubescript_info")["result"]))
+        yield Served(port, away, seen)
 
 
 def test_every_metric_of_the_dashboard_and_the_rules_is_scraped(served: Served) -> None:
@@ -106,26 +126,26 @@ def test_every_metric_of_the_dashboard_and_the_rules_is_scraped(served: Served) 
     served.run(*["while True: pass"] * 2, timeout=500)
     httpx2.get(f"http://127.0.0.1:{served.port}/info", headers={"Origin": "https://a.example"})
     used = {name for text in (*expressions(), *(rule["expr"] for rule in rules())) for name in METRIC.findall(text)}
-    patience.until(lambda: served.seen.names() >= used)
-    patience.until(lambda: bool(served.seen.query('kubescript_api_calls_total{context="here",status="200"} > 0')))
+    patience.until(lambda: set(served.seen.get("label/__name__/values")) >= used)
+    patience.until(lambda: bool(served.query('kubescript_api_calls_total{context="here",status="200"} > 0')))
     for expression in expressions():
-        served.seen.query(expression)
-    assert served.seen.query("sum(kubescript_redactions_total) > 0")
-    assert served.seen.firing() == set()
+        served.query(expression)
+    assert served.query("sum(kubescript_redactions_total) > 0")
+    assert served.firing() == set()
 
 
 def test_a_cluster_that_does_not_serve_raises_its_alert_until_it_does(served: Served) -> None:
     """One that is away, and one that refuses the token: each by name, and without one for the cluster beside it."""
     patience.until(lambda: served.fires("KubescriptClusterUnreachable", "away"))
-    assert served.seen.firing() == {("KubescriptClusterUnreachable", "away")}
+    assert served.firing() == {("KubescriptClusterUnreachable", "away")}
     back = api_server.Server(port=served.away)
     back.steps = [api_server.whole(b"{}", "401 Unauthorized")] * 1_000
     try:
         patience.until(lambda: served.fires("KubescriptClusterRefuses", "away"))
         patience.until(lambda: not served.fires("KubescriptClusterUnreachable", "away"))
-        assert served.seen.firing() == {("KubescriptClusterRefuses", "away")}
+        assert served.firing() == {("KubescriptClusterRefuses", "away")}
         back.steps.clear()
         patience.until(lambda: not served.fires("KubescriptClusterRefuses", "away"))
     finally:
         back.close()
-    assert served.seen.firing() == set()
+    assert served.firing() == set()

@@ -90,25 +90,28 @@ def sources(
     recorded: tempo.Recorded,
     namespace: str,
 ) -> dict[str, str]:
-    """The URLs of one source of each kind, all of which know something of a pod `web`."""
+    """The URLs of one source of each kind, all of which know something of a pod `web`, and of an old Prometheus."""
     rules = [{"name": "rules", "rules": [{"alert": "Never", "expr": "vector(1) > 2"}]}]
-    prometheus = prometheus3(openmetrics=_series(namespace), rules=rules)
+    data = {"openmetrics": _series(namespace), "rules": rules}
+    prometheus, old = prometheus3(**data), prometheus3(**data, old=True)
     lines = [(NOW - 90, "error: one"), (NOW - 60, "error: two"), (NOW - 30, "all is well")]
     loki.push({"namespace": namespace, "pod": "web"}, lines)
     labels = {"alertname": "Slow", "severity": "critical", "namespace": namespace, "pod": "web"}
     alertmanager.post_alerts([{"labels": labels}])
     alertmanager.silence({"alertname": "Other"}, NOW, NOW + 3_600, "for the test")
-    return {"prometheus": prometheus.url, "loki": loki.url, "alertmanager": alertmanager.url, "tempo": recorded.url}
+    urls = {"prometheus": prometheus.url, "loki": loki.url, "alertmanager": alertmanager.url, "tempo": recorded.url}
+    return urls | {"old": old.url}
 
 
 def test_scripts_join_sources_and_objects(
     sources: dict[str, str], scratch: ControlPlane, namespace: str, tmp_path: Path
 ) -> None:
-    """Each answers what models write at the first try, also by the page's script; what a server refuses says why, and
-    the next call works."""
+    """Each answers what models write at the first try, also by the page's script and by Prometheus 2.42; what a server
+    refuses says why, and the next call works."""
     Writer(scratch.kubeconfig).create(app_objects.pod(namespace, "web", "web"))
     config = tmp_path / "kubescript.toml"
-    tables = [f'[sources.{kind}]\nkind = "{kind}"\nurl = "{url}"\n' for kind, url in sources.items()]
+    kinds = {"old": "prometheus"}
+    tables = [f'[sources.{name}]\nkind = "{kinds.get(name, name)}"\nurl = "{url}"\n' for name, url in sources.items()]
     config.write_text("".join(tables))
     with clients.asking("--kubeconfig", str(scratch.kubeconfig), "--config", str(config)) as ask:
 
@@ -116,7 +119,9 @@ def test_scripts_join_sources_and_objects(
             return clients.text(ask(script.replace("shop", namespace)))
 
         for script, result in SCRIPTS.items():
-            assert _read(answer(script)) == json.loads(json.dumps(result).replace("shop", namespace)), script
+            expected = json.loads(json.dumps(result).replace("shop", namespace))
+            assert _read(answer(script)) == expected, script
+            assert _read(answer(script.replace("prom.", 'k8s.source("old").'))) == expected, script
         for script, message in REFUSALS.items():
             assert message in answer(script), script
             assert answer("prom.query('vector(1)')[0].value") == "1"

@@ -15,8 +15,8 @@ from typing import Any, Final
 import httpx2
 import yaml
 
-from kubescript_safety.controlplane import child, pki, startable
-from tests.kit import clients, patience
+from kubescript_safety.controlplane import pki
+from tests.kit import clients, listening, patience
 from tests.kit import prometheus as debian
 from tests.kit.engines import prometheus3
 
@@ -40,7 +40,7 @@ class Web:
     """Whether a client must name USER and PASSWORD."""
 
 
-class Prometheus(startable.Startable):
+class Prometheus(listening.Listening):
     """One server, whose series end only when a test's folder does."""
 
     def __init__(
@@ -63,7 +63,6 @@ class Prometheus(startable.Startable):
         port = clients.free_port()
         self.address = f"{host}:{port}"
         self.url = f"{'https' if web else 'http'}://{self.address}"
-        self.log = folder / "prometheus.log"
         data, settings = folder / "data", folder / "prometheus.yml"
         (folder / "rules.yml").write_text(yaml.safe_dump({"groups": list(rules)}))
         settings.write_text(yaml.safe_dump(_settings(folder, targets, alertmanager, every)))
@@ -79,16 +78,7 @@ class Prometheus(startable.Startable):
         ]
         if web is not None:
             flags.append(f"--web.config.file={_write_web(web, folder)}")
-        self._child = child.Child([*program, *flags], self.log)
-
-    def start(self) -> None:
-        """Starts it, and waits until it answers."""
-        self._child.start()
-        patience.until(self._is_ready)
-
-    def close(self) -> None:
-        """Ends it for good."""
-        self._child.close()
+        super().__init__([*program, *flags], folder / "prometheus.log", port)
 
     def get(self, what: str, **options: str) -> Any:
         """The data of an answer; `what` is a path under /api/v1. Fails when it is an error, or the server has a Web."""
@@ -104,7 +94,6 @@ class Prometheus(startable.Startable):
         })  # fmt: skip
 
     def _is_ready(self) -> bool:
-        assert self._child.pid is not None, self._child.tail()
         return _READY in self.log.read_text()  # a client would need the certificate and the password
 
 

@@ -3,7 +3,6 @@ gives it."""
 
 from __future__ import annotations
 
-import contextlib
 import datetime
 import shutil
 from collections.abc import Mapping, Sequence
@@ -13,8 +12,8 @@ from typing import Any, Final
 import httpx2
 import yaml
 
-from kubescript_safety.controlplane import build, child, startable
-from tests.kit import clients, gomodule, patience
+from kubescript_safety.controlplane import build
+from tests.kit import clients, gomodule, listening
 
 __all__ = ["VERSION", "Alertmanager", "program"]
 
@@ -31,12 +30,13 @@ def program() -> Path:
     return gomodule.program(_with_page(), f"{_PATH}/cmd/alertmanager", flags)
 
 
-class Alertmanager(startable.Startable):
+class Alertmanager(listening.Listening):
     """One server without peers."""
 
     def __init__(self, folder: Path, settings: Mapping[str, Any] = _QUIET) -> None:
         """`settings` is its configuration: routes, receivers, inhibition."""
-        self.address = f"127.0.0.1:{clients.free_port()}"
+        port = clients.free_port()
+        self.address = f"127.0.0.1:{port}"
         """What a Prometheus sends alerts to."""
         self.url = f"http://{self.address}"
         file = folder / "alertmanager.yml"
@@ -47,16 +47,7 @@ class Alertmanager(startable.Startable):
             f"--web.listen-address={self.address}",
             "--cluster.listen-address=",
         ]
-        self._child = child.Child([str(program()), *flags], folder / "alertmanager.log")
-
-    def start(self) -> None:
-        """Starts it, and waits until it answers."""
-        self._child.start()
-        patience.until(self._is_ready)
-
-    def close(self) -> None:
-        """Ends it for good."""
-        self._child.close()
+        super().__init__([str(program()), *flags], folder / "alertmanager.log", port, f"{self.url}/-/ready")
 
     def get(self, what: str, **options: str) -> Any:
         """An answer; `what` is a path under /api/v2. Fails when it is an error."""
@@ -80,12 +71,6 @@ class Alertmanager(startable.Startable):
 
     def _post(self, what: str, body: Any) -> httpx2.Response:
         return httpx2.post(f"{self.url}/api/v2/{what}", json=body).raise_for_status()
-
-    def _is_ready(self) -> bool:
-        assert self._child.pid is not None, self._child.tail()
-        with contextlib.suppress(httpx2.TransportError):  # it does not listen yet
-            return httpx2.get(f"{self.url}/-/ready").status_code == 200
-        return False
 
 
 def _text(seconds: float) -> str:

@@ -6,7 +6,6 @@ It is 2.2.1: see go.mod. It has today's API for queries, labels and series, and 
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -14,8 +13,7 @@ from typing import Any, Final
 import httpx2
 import yaml
 
-from kubescript_safety.controlplane import child, startable
-from tests.kit import clients, gomodule, patience
+from tests.kit import clients, gomodule, listening
 
 __all__ = ["VERSION", "Loki", "program"]
 
@@ -30,7 +28,7 @@ def program() -> Path:
     return gomodule.program(_HERE, f"{_PATH}/cmd/loki", f"-s -w -X {_PATH}/pkg/build.Version={VERSION}")
 
 
-class Loki(startable.Startable):
+class Loki(listening.Listening):
     """One server, with its data in a folder."""
 
     def __init__(self, folder: Path, *, tenants: bool = False) -> None:
@@ -39,16 +37,7 @@ class Loki(startable.Startable):
         self.url = f"http://127.0.0.1:{ports[0]}"
         file = folder / "loki.yml"
         file.write_text(yaml.safe_dump(_settings(folder, *ports, tenants=tenants)))
-        self._child = child.Child([str(program()), f"-config.file={file}"], folder / "loki.log")
-
-    def start(self) -> None:
-        """Starts it, and waits until it takes lines."""
-        self._child.start()
-        patience.until(self._is_ready)
-
-    def close(self) -> None:
-        """Ends it for good."""
-        self._child.close()
+        super().__init__([str(program()), f"-config.file={file}"], folder / "loki.log", ports[0], f"{self.url}/ready")
 
     def push(self, labels: Mapping[str, str], lines: Sequence[tuple[float, str]], tenant: str = "") -> None:
         """Lines of one stream, each with its time in seconds since 1970, oldest first."""
@@ -61,12 +50,6 @@ class Loki(startable.Startable):
         answer = httpx2.get(f"{self.url}/loki/api/v1/{what}", params=options, headers=_headers(tenant))
         assert answer.status_code == 200, answer.text
         return answer.json()["data"]
-
-    def _is_ready(self) -> bool:
-        assert self._child.pid is not None, self._child.tail()
-        with contextlib.suppress(httpx2.TransportError):  # it does not listen yet
-            return httpx2.get(f"{self.url}/ready").status_code == 200
-        return False
 
 
 def _headers(tenant: str) -> dict[str, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Final
@@ -84,6 +85,73 @@ def test_samples_keep_their_series_when_labels_are_masked(masking: redaction.Eng
     pairs = [(one["metric"]["pod"], one["values"]) for one in door.json["data"]["result"]]
     assert pairs == [(f"p{at}", [[at, str(at)]]) for at in range(1_100)]
     assert SECRET not in door.text.decode() and door.found.total() == 1_100
+
+
+def attribute(name: str, value: object, kind: str = "stringValue") -> dict[str, object]:
+    """An attribute as OTLP writes it."""
+    return {"key": name, "value": {kind: value}}
+
+
+def listed(*texts: str) -> dict[str, object]:
+    """The content of a list of texts."""
+    return {"values": [{"stringValue": text} for text in texts]}
+
+
+ATTRIBUTES: Final = {
+    "a password": attribute("db.password", SECRET),
+    "a number": attribute("password", "48291734", "intValue"),
+    "bytes": attribute("password", "VHIwdWI0ZG9yLWFuZC0zeA==", "bytesValue"),
+    "a list": attribute("db.password", listed(SECRET), "arrayValue"),
+    "a map": attribute("settings", {"values": [attribute("password", SECRET)]}, "kvlistValue"),
+    "a map in a list": attribute(
+        "y", {"values": [{"kvlistValue": {"values": [attribute("password", SECRET)]}}]}, "arrayValue"
+    ),
+    "a captured header": attribute("http.request.header.authorization", listed(SECRET), "arrayValue"),
+    "a command": attribute("process.command_args", listed("mysql", "--password", SECRET), "arrayValue"),
+    "a column of TraceQL": attribute("by(span.db.password)", SECRET),
+    "a value before its name": {"value": {"stringValue": SECRET}, "key": "db.password"},
+    "more beside it": attribute("db.password", SECRET) | {"x": 1},
+    "a statement": attribute("db.statement", f"ALTER USER x PASSWORD '{SECRET}'"),
+}
+"""Attributes of spans, each with a secret."""
+
+
+@pytest.mark.promise("S-14")
+@cases.each("place", ATTRIBUTES)
+def test_attributes_of_spans_are_masked_as_fields(place: str, masking: redaction.Engine, attacks: Count) -> None:
+    """A secret in an attribute of a span, of its resource or of an event is masked, whatever the form of its value, and
+    the others stay as plain JSON."""
+    attacks(1)
+    plain = {"service.name": "web", "n": 7, "ok": True, "none": None, "x": ["a", 1.5], "big": "9" * 30}
+    written = [
+        attribute("service.name", "web"), attribute("n", "7", "intValue"), attribute("ok", True, "boolValue"),
+        {"key": "none"}, attribute("x", {"values": [{"stringValue": "a"}, {"doubleValue": 1.5}]}, "arrayValue"),
+        attribute("big", "9" * 30, "intValue"),
+    ]  # fmt: skip
+    span = {"name": "GET /", "attributes": [ATTRIBUTES[place]], "events": [{"attributes": [ATTRIBUTES[place]]}]}
+    batch = {"resource": {"attributes": [*written, ATTRIBUTES[place]]}, "scopeSpans": [{"spans": [span]}]}
+    door = Door(masking, "spans", json.dumps({"batches": [batch]}), packed=True)
+    text = door.text.decode()
+    assert not [word for word in (SECRET, "48291734", "VHIwdWI0") if word in text], text
+    found = door.json["batches"][0]["resource"]["attributes"]
+    merged = found if isinstance(found, dict) else {name: one for each in found for name, one in each.items()}
+    assert merged.items() >= plain.items()
+
+
+@pytest.mark.promise("S-14", "S-12")
+def test_hostile_traces_are_errors(masking: redaction.Engine, attacks: Count) -> None:
+    """A trace that is nested too deep or cut is an error; without masks too, attributes are objects."""
+    deep = '{"key":"a","value":{"arrayValue":{"values":[' * 20_000
+    attacks(3)
+    for body in (deep, '{"batches":[', '{"a":' + "[" * 5_000 + "]" * 5_000 + "}"):
+        with pytest.raises(errors.ClusterError):
+            Door(masking, "spans", body)
+        assert Door(masking, "spans", "{}").text == b"{}"
+    engine = redaction.Engine(config.Redaction(enabled=False))
+    try:
+        assert Door(engine, "spans", json.dumps([attribute("a", SECRET)])).json == {"a": SECRET}
+    finally:
+        engine.close()
 
 
 COUNTS: Final = {

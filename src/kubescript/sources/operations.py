@@ -116,8 +116,8 @@ _LOKI: Final = Kind(
 )
 _TEMPO: Final = Kind(
     {
-        "search": Operation("/api/search", (), ("q", *_RANGE, "limit")),
-        "trace": Operation("/api/traces/{id}", ("id",)),
+        "search": Operation("/api/search", (), ("q", *_RANGE, "limit"), "spans"),
+        "trace": Operation("/api/traces/{id}", ("id",), form="spans"),
     },
     _whole_seconds,
     {},

@@ -136,7 +136,7 @@ class Rules:
         if about.form == "count":
             deque(chunks, maxlen=0)
             return
-        if not about.masked:
+        if not about.masked and about.form != "spans":
             yield from chunks
             return
         deque(chunks, maxlen=0)  # the check holds the answer until it is whole

@@ -13,7 +13,7 @@ from kubescript_masking.wire import lists, masking
 
 __all__ = ["OF_SOURCES", "Check"]
 
-OF_SOURCES: Final = frozenset({"count", "series", "streams"})
+OF_SOURCES: Final = frozenset({"count", "series", "spans", "streams"})
 """Forms of the answers of sources, which are held until they are whole."""
 _READERS: Final[dict[masking.Form, Callable[[], forms.Text]]] = {
     "text": forms.Text,
@@ -25,6 +25,7 @@ _READERS: Final[dict[masking.Form, Callable[[], forms.Text]]] = {
     "watch": forms.Events,
     "series": lambda: forms.Answer(series.read),
     "streams": lambda: forms.Answer(streams.read),
+    "spans": forms.Spans,
     "count": forms.Count,
 }
 

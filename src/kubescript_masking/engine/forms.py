@@ -13,10 +13,10 @@ from typing import Any, Final, Literal
 
 import msgspec
 
-from kubescript_masking.engine import results, series
+from kubescript_masking.engine import results, series, traces
 from kubescript_masking.wire import lists, masking
 
-__all__ = ["ANY", "TABLE", "Answer", "Count", "Document", "Events", "List", "Resource", "Text"]
+__all__ = ["ANY", "TABLE", "Answer", "Count", "Document", "Events", "List", "Resource", "Spans", "Text"]
 
 _MAX_HELD: Final = 128 * 1024 * 1024
 """The maximum size in bytes of one document, or of one line of a watch."""
@@ -185,6 +185,18 @@ class Answer(Document):
             self.answer = answer
             return masking.Trailer(items=answer.count)
         ANY.decode(document)
+        self.answer = document
+        return masking.Trailer()
+
+
+class Spans(Document):
+    """Reads a trace, and keeps it, with its attributes as objects, for the masker."""
+
+    def __init__(self) -> None:
+        super().__init__(traces.read)
+
+    def _check(self, document: bytes) -> masking.Trailer:
+        self._held.clear()
         self.answer = document
         return masking.Trailer()
 

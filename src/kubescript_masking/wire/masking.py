@@ -66,10 +66,10 @@ _Count = Annotated[int, msgspec.Meta(ge=0, le=1 << 40)]
 OPENING: Final = "«redacted:".encode()
 """How every placeholder begins."""
 
-Form = Literal["text", "log", "json", "object", "list", "table", "watch", "series", "streams", "count"]
+Form = Literal["text", "log", "json", "object", "list", "table", "watch", "series", "streams", "spans", "count"]
 """Forms of a body: any text, the lines of a log, one JSON document, one JSON object, a list of objects, a Table or such
-a list, events, one per line; series of a source, or JSON of another shape; log lines of a source, or such series;
-the answer of a source to `count(…)`, of which only the trailer passes."""
+a list, events, one per line; series of a source, or JSON of another shape; log lines of a source, or such series; a
+trace, whose attributes become objects; the answer of a source to `count(…)`, of which only the trailer passes."""
 
 
 class Trailer(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):

@@ -34,11 +34,11 @@ def _labels(pod: str) -> dict[str, str]:
 _SPAN = {
     "spanId": "b", "parentSpanId": "a", "name": "SELECT", "startTimeUnixNano": "1790000000500000000",
     "endTimeUnixNano": "1790000002500000000",
-    "attributes": [{"key": "db.rows", "value": {"intValue": "7"}}],
+    "attributes": {"db.rows": 7},
 }  # fmt: skip
 _ROOT = {"spanId": "a", "name": "POST /pay", "startTimeUnixNano": "1790000000000000000",
          "endTimeUnixNano": "1790000003000000000"}  # fmt: skip
-_RESOURCE = {"attributes": [{"key": "service.name", "value": {"stringValue": "checkout"}}]}
+_RESOURCE = {"attributes": {"service.name": "checkout"}}
 ANSWERS: dict[str, Any] = {
     "prom/query": _data("vector", [
         {"metric": _labels("web"), "value": [1790000000.5, "1.5"]},
@@ -146,7 +146,7 @@ class World:
         ("t = sorted(tempo.search('{}'), key=lambda t: -t.durationMs)\n[each.traceID for each in t]", ["3f", "4f"]),
         ("t = tempo.trace('3f')\n[(s.service, s.name, s.duration_ms, s.attributes.get('db.rows'), s.resource['service.name']) for s in t.spans]",
          [["checkout", "POST /pay", 3000, None, "checkout"], ["checkout", "SELECT", 2000, 7, "checkout"]]),
-        ("[(b.resource.attributes[0].value.stringValue, b.scopeSpans[0].spans[0].get('parentSpanId')) for b in tempo.trace('3f').batches]", [["checkout", "a"]]),
+        ("[(b.resource.attributes['service.name'], b.scopeSpans[0].spans[0].get('parentSpanId')) for b in tempo.trace('3f').batches]", [["checkout", "a"]]),
         ("k8s.parallel([(prom.query, 'x'), lambda: loki.query_range('{a=\"b\"}')])[0][0].value", 1.5),
     ],
 )  # fmt: skip

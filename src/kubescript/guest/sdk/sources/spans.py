@@ -55,11 +55,5 @@ def _span(span: dict[str, Any], start: int, resource: dict[str, Any]) -> dict[st
 
 
 def _attributes(holder: dict[str, Any]) -> dict[str, Any]:
-    return {each["key"]: _value(each.get("value") or {}) for each in holder.get("attributes") or ()}
-
-
-def _value(value: dict[str, Any]) -> Any:
-    """Returns the plain value of an attribute; a list or a map as OTLP writes it."""
-    for kind, each in value.items():
-        return int(each) if kind == "intValue" else each
-    return None
+    """Returns the attributes, which the masking process has made an object."""
+    return dict(holder.get("attributes") or {})

@@ -17,7 +17,7 @@ class Trace(list[Any]):
     __slots__ = ("batches",)
 
     batches: Any
-    """The trace as OTLP writes it."""
+    """The trace as OTLP writes it, but with attributes as dicts."""
 
     @property
     def spans(self) -> list[Any]:
@@ -35,7 +35,7 @@ class Tempo(source.Source):
         "{name}.search('{{ resource.service.name = \"checkout\" && duration > 2s }}', start='-1h', limit=20): a list "
         "of traces with .traceID, .rootServiceName, .rootTraceName and .durationMs.\n"
         "{name}.trace(id).spans: .service, .name, .duration_ms, .start, .span_id, .parent_id, .status, .attributes and "
-        ".resource (dicts); .batches has OTLP.\n"
+        ".resource (dicts); .batches has all, with attributes as dicts.\n"
         "Times: datetime, ISO text, seconds since the epoch, '-1h'."
     )
 

@@ -177,6 +177,10 @@ class Call:
             warning = notes.of([(text, False)])
             self._note(self._summary.warnings, warning)
 
+    def note_part(self, what: str) -> None:
+        """Notes, in kubescript's own words, that the answer of a source is only a part."""
+        self._note(self._summary.parts, notes.Note(what))
+
     def note_failure(self, cause: str | int) -> None:
         """Notes that the call, or its watch, failed with this code or status."""
         note = self.what.within(f"{cause} ")

@@ -63,6 +63,8 @@ class Summary:
     """Bytes of the answers from the API server, decompressed."""
     most_bytes: int = _LIMITS.response_bytes
     """How many bytes of answers the script may fetch."""
+    payer: Summary | None = field(default=None, compare=False)
+    """The script's summary, for a call that kubescript makes for it: its calls and bytes are counted there."""
     pages: listings.Pages = field(default_factory=listings.Pages, compare=False)
     """Lists that the script read page by page."""
     listed_namespaces: listings.Namespaces = field(default_factory=listings.Namespaces, compare=False)
@@ -74,6 +76,8 @@ class Summary:
     """`403 list nodes`, `cluster.timeout list pods` → how often."""
     warnings: dict[notes.Note, int] = field(default_factory=dict)
     """Warnings of the API server or the snapshot → how often."""
+    parts: dict[notes.Note, int] = field(default_factory=dict)
+    """Answers of sources that are only a part → how often."""
     absent: dict[notes.Note, int] = field(default_factory=dict)
     """Listed namespaces that do not exist."""
     unknown: dict[notes.Note, int] = field(default_factory=dict)
@@ -132,11 +136,15 @@ class Summary:
 
     def count_call(self) -> None:
         """Counts a call."""
+        if self.payer is not None:
+            self.payer.count_call()
         with self.lock:
             self.calls += 1
 
     def take(self, size: int = 0) -> None:
         """Counts bytes of an answer. Raises LimitExceeded when the script may fetch no more."""
+        if self.payer is not None:
+            self.payer.take(size)
         with self.lock:
             self.bytes += size
             is_over = self.bytes > self.most_bytes
@@ -148,7 +156,8 @@ class Summary:
     @property
     def bytes_left(self) -> int:
         """How many bytes of answers the script may still fetch."""
-        return max(0, self.most_bytes - self.bytes)
+        own = self if self.payer is None else self.payer
+        return max(0, own.most_bytes - own.bytes)
 
     def refuse(self, code: str, times: int = 1) -> None:
         """Notes calls that a limit of the script prevented."""
@@ -162,7 +171,7 @@ def missing(summary: Summary, outcome: runs.Outcome, permitted: str = "") -> lis
         return summary.replayed
     said = _describe_missed_calls(summary, outcome)
     kinds = (
-        ("partial: ", summary.pages.list_unfinished()),
+        ("partial: ", summary.pages.list_unfinished() | summary.parts),
         ("no such namespace: ", summary.absent),
         ("empty, or no such namespace: ", summary.unknown),
         (notes.WARNING, summary.warnings),

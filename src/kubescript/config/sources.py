@@ -60,9 +60,10 @@ class Source(section.Section):
     one namespace, named by the parameter `namespace`, as OpenShift's port 9092 and prom-label-proxy do: every call then
     names its namespace."""
     max_series: Annotated[int, Field(ge=1, le=1_000_000)] = 20_000
-    """How many series or log lines one answer may have."""
+    """How many series, label values or log lines one answer may have. One with as many is noted as a part."""
     max_points: Annotated[int, Field(ge=1, le=100_000_000)] = 2_000_000
-    """How many points a range query may have: its series times its steps. It is judged before the query is sent."""
+    """How many points a range query may have: its series times its steps. Prometheus counts its series at the
+    start, the middle and the end before it is asked; an answer with more is refused."""
 
     @pydantic.field_validator("url")
     @classmethod

@@ -72,13 +72,13 @@ _PROMETHEUS: Final = Kind(
             "/api/v1/query_range", ("query",), (*_RANGE, "step", "limit"), "series", has_steps=True, has_range=True
         ),
         COUNT: Operation("/api/v1/query", ("query",), ("time",), "count"),
-        "series": Operation("/api/v1/series", ("match",), (*_RANGE, "limit")),
-        "labels": Operation("/api/v1/labels", (), ("match", *_RANGE, "limit")),
-        "label_values": Operation("/api/v1/label/{label}/values", ("label",), ("match", *_RANGE, "limit")),
+        "series": Operation("/api/v1/series", ("match",), (*_RANGE, "limit"), "series"),
+        "labels": Operation("/api/v1/labels", (), ("match", *_RANGE, "limit"), "series"),
+        "label_values": Operation("/api/v1/label/{label}/values", ("label",), ("match", *_RANGE, "limit"), "series"),
         "rules": Operation("/api/v1/rules", (), ("type",)),
         "alerts": Operation("/api/v1/alerts"),
         "targets": Operation("/api/v1/targets", (), ("state",)),
-        "metadata": Operation("/api/v1/metadata", (), ("metric", "limit")),
+        "metadata": Operation("/api/v1/metadata", (), ("metric",)),
     },
     _seconds,
     {
@@ -103,11 +103,16 @@ _LOKI: Final = Kind(
     {
         "query": Operation("/loki/api/v1/query", ("query",), ("time", "limit", "direction"), "streams"),
         "query_range": Operation(
-            "/loki/api/v1/query_range", ("query",), (*_RANGE, "step", "limit", "direction"), "streams", has_range=True
+            "/loki/api/v1/query_range",
+            ("query",),
+            (*_RANGE, "step", "limit", "direction"),
+            "streams",
+            has_steps=True,
+            has_range=True,
         ),
-        "labels": Operation("/loki/api/v1/labels", (), _RANGE),
-        "label_values": Operation("/loki/api/v1/label/{label}/values", ("label",), (*_RANGE, "query")),
-        "series": Operation("/loki/api/v1/series", ("match",), _RANGE),
+        "labels": Operation("/loki/api/v1/labels", (), _RANGE, "series"),
+        "label_values": Operation("/loki/api/v1/label/{label}/values", ("label",), (*_RANGE, "query"), "series"),
+        "series": Operation("/loki/api/v1/series", ("match",), _RANGE, "series"),
     },
     _nanoseconds,
     {"query": expressions.check_log_query, "match": expressions.check_log_query},

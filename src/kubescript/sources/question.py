@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from kubescript import errors
+from kubescript import config, errors
 from kubescript.sources import arguments, moments, operations
 from kubescript.wire import exchanges
 
@@ -32,15 +32,20 @@ class Question:
     label: str = ""
     """The label whose values are asked for."""
     namespace: str = ""
+    limit: int = 0
+    """How many series or log lines the answer may have."""
+    start: float = 0.0
     end: float = 0.0
-    """The end of a range, in seconds since the epoch."""
+    """The range, in seconds since the epoch, where the answer has steps."""
     points: int = 0
     """How many points each series of the answer has; 0 where there are no steps."""
 
 
-def read(kind: operations.Kind, asked: exchanges.Call, most: int, now: float, *, is_ours: bool = False) -> Question:
-    """Returns the question that a call asks. `most` is the largest limit, and `now` the source's time in seconds since
-    the epoch; `is_ours` says that the door asks, not a script. Raises RequestError."""
+def read(
+    kind: operations.Kind, asked: exchanges.Call, own: config.Source, now: float, *, is_ours: bool = False
+) -> Question:
+    """Returns the question that a call asks. `own` has the most series and points, and `now` is the source's time in
+    seconds since the epoch; `is_ours` says that the door asks, not a script. Raises RequestError."""
     operation = _find_operation(kind, asked, is_ours=is_ours)
     known = frozenset((*operation.required, *operation.optional, "namespace"))
     clock = arguments.Clock(now, kind.write_time)
@@ -52,10 +57,14 @@ def read(kind: operations.Kind, asked: exchanges.Call, most: int, now: float, *,
     for name, check in () if is_ours else kind.check.items():
         for text in found.get(name, ()):
             check(text)
-    if "limit" in operation.optional:
-        wanted = int(found.get("limit", [str(kind.limit or most)])[0])
-        found["limit"] = [str(min(wanted, most))]
-    end, points = _count_points(operation, dict(given), clock.now)
+    # Loki limits lines, and no series.
+    is_of_lines = operation.form == "streams" and found["query"][0].lstrip("( \t\n").startswith("{")
+    start, end, points = (0.0, 0.0, 0) if is_of_lines else _count_points(operation, dict(given), clock.now)
+    limit = min(own.max_series, max(1, own.max_points // (points or 1)))
+    wanted = found.pop("limit", [str(kind.limit or limit)])
+    if "limit" in operation.optional and (is_of_lines or operation.form != "streams"):
+        limit = min(int(wanted[0]), limit)
+        found["limit"] = [str(limit)]
     return Question(
         operation,
         operation.path.format(**{name: urllib.parse.quote(texts[0], safe="") for name, texts in found.items()}),
@@ -63,6 +72,8 @@ def read(kind: operations.Kind, asked: exchanges.Call, most: int, now: float, *,
         found.get("query", [""])[0],
         found.get("label", [""])[0],
         found.get("namespace", [""])[0],
+        limit,
+        start,
         end,
         points,
     )
@@ -101,12 +112,12 @@ def _read_range(texts: Mapping[str, str], now: float) -> tuple[float, float]:
     return start, end
 
 
-def _count_points(operation: operations.Operation, texts: Mapping[str, str], now: float) -> tuple[float, int]:
-    """Returns the end of a range, and how many points each series has in it; 0 where there are no steps."""
+def _count_points(operation: operations.Operation, texts: Mapping[str, str], now: float) -> tuple[float, float, int]:
+    """Returns a range, and how many points each series has in it; 0 where there are no steps."""
     if not operation.has_steps:
-        return 0.0, 0
+        return 0.0, 0.0, 0
     start, end = _read_range(texts, now)
-    return end, int((end - start) // moments.duration(texts["step"])) + 1
+    return start, end, int((end - start) // moments.duration(texts["step"])) + 1
 
 
 def _list_sent(operation: operations.Operation, found: Mapping[str, list[str]]) -> tuple[tuple[str, str], ...]:

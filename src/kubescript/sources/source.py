@@ -6,6 +6,7 @@ sends only the requests of `operations`.
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import time
 from collections.abc import Callable, Iterator
@@ -13,20 +14,23 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from kubescript import config, errors, redaction, types
-from kubescript.broker import answer, broker, call
+from kubescript.broker import answer, broker, call, summary
 from kubescript.cluster import base
 from kubescript.kube import namespace_patterns, wildcards
 from kubescript.policy import policy
 from kubescript.request import request
 from kubescript.sources import operations, question, remedies
 from kubescript.wire import exchanges
+from kubescript_masking.wire import masking
 
 __all__ = ["Hooks", "Source", "SourceCall"]
 
 log = logging.getLogger(__name__)
 
-_SHARE: Final = 0.5
-"""The largest part of a call's time that counting its series may take."""
+_SHARE: Final = 0.25
+"""The largest part of a call's time left that counting its series once may take."""
+_DIGITS: Final = 20
+"""How many bytes of a count are read."""
 _UNCOUNTABLE: Final = 400
 """The status of a query that is wrong, or that gives no series: it is then sent as it is."""
 
@@ -75,7 +79,7 @@ class SourceCall(broker.Broker):
         super().__init__(
             source.server,
             policy.Policy(),
-            redact=_pass_count(hooks.redact) if is_ours else hooks.redact,
+            redact=hooks.redact,
             redact_echo=hooks.redact_echo,
             mask=hooks.mask,
             gzip=hooks.gzip and not source.is_near,
@@ -88,9 +92,8 @@ class SourceCall(broker.Broker):
         self._question: question.Question
 
     def _read(self, asked: exchanges.Call) -> request.Request:
-        most = self._source.settings.max_series
-        now = self._source.clock()
-        self._question = question.read(self._source.kind, asked, most, now, is_ours=self._is_ours)
+        settings, now = self._source.settings, self._source.clock()
+        self._question = question.read(self._source.kind, asked, settings, now, is_ours=self._is_ours)
         # Records and notes name the source and the operation, not what was asked.
         path = "/" + "/".join((*exchanges.SOURCES, self._source.name, asked.path[-1]))
         own = self._question
@@ -112,16 +115,42 @@ class SourceCall(broker.Broker):
         is_query = bool(self._question.expression) and not self._is_ours
         return is_query or super()._is_echo(call, response)
 
+    def _watch(self, call: call.Call, redact: answer.Redactor) -> answer.Redactor:
+        def watch(about: request.Request, chunks: Iterator[bytes], report: redaction.Report) -> answer.Masked:
+            trailer = yield from redact(about, chunks, report)
+            if trailer is not None and about.form == "count":
+                yield str(trailer.items).encode()
+            elif trailer is not None:
+                self._judge_answer(call, trailer)
+            return trailer
+
+        return watch
+
+    def _judge_answer(self, call: call.Call, trailer: masking.Trailer) -> None:
+        """Notes that an answer is cut or lacks a part. Raises ClusterError if it has more than was asked for."""
+        most = self._question.limit
+        if trailer.items > most:
+            raise errors.ClusterError(
+                f"the source answered with {trailer.items} series or lines, and {most} is the most here; narrow the "
+                "query, or take fewer steps",
+                code="cluster.too_large",
+            )
+        # The source's name may be that of a stranger's snapshot.
+        what = f"{self._source.settings.kind} {call.request.path.rpartition('/')[2]}"
+        if trailer.is_partial:
+            call.note_part(f"{what} (the source says that a part is missing)")
+        if trailer.items == most:
+            call.note_part(f"{what} ({most} only, there may be more)")
+
     def _decide(self, call: call.Call) -> None:
         decision = self._judge_caller() or self._judge_points(call)
         if decision is not None:
             raise call.deny(decision)
         call.decision = policy.ALLOW
-        if self._source.settings.kind == "prometheus" and not self._is_ours:
+        if self._source.settings.kind == "prometheus" and self._question.expression:
             # The source stops working on a query that is not waited for.
             timeout = ("timeout", f"{call.seconds_left:.1f}")
-            if self._question.expression:
-                call.sent = replace(call.sent, query=(*call.sent.query, timeout))
+            call.sent = replace(call.sent, query=(*call.sent.query, timeout))
 
     def _judge_caller(self) -> policy.Decision | None:
         """Returns the denial of a call that this caller may not make; None if there is none."""
@@ -148,50 +177,56 @@ class SourceCall(broker.Broker):
         asked, most = self._question, self._source.settings.max_points
         if asked.points * self._source.settings.max_series <= most:
             return None
-        series = 1
-        if asked.points <= most:
-            series = self._count_series(call)
-        if series * asked.points <= most:
-            return None
-        return _deny(
-            "policy.points",
-            f"{series} series with {asked.points} steps each are more than {most} points",
-            "a longer step=, a shorter range, or fewer series: sum by (...), topk(...)",
-        )
+        is_counted = operations.COUNT in self._source.kind.operations and asked.points <= most
+        # Attack: a query has no series at its end, and many before.
+        for moment in (asked.end, asked.start, (asked.start + asked.end) / 2) if is_counted else ():
+            series = self._count_series(call, moment)
+            if series * asked.points > most:
+                return _deny_points(series, asked.points, most)
+        return None if asked.points <= most else _deny_points(1, asked.points, most)
 
-    def _count_series(self, call: call.Call) -> int:
-        """Returns how many series the query has at its end. Raises KubescriptError."""
-        # The query may end in a comment, so the bracket is on its own line.
+    def _count_series(self, call: call.Call, moment: float) -> int:
+        """Returns how many series the query has at a time, in seconds since the epoch. Raises KubescriptError."""
         count = ("query", f"count(\n{self._question.expression}\n)")
-        arguments = [count, ("time", f"{self._question.end:.3f}")]
+        arguments = [count, ("time", f"{moment:.3f}")]
         if self._question.namespace:
             arguments.append(("namespace", self._question.namespace))
         asked = exchanges.Call("GET", (*exchanges.SOURCES, self._source.name, operations.COUNT), tuple(arguments))
         own = SourceCall(self._source, self._hooks, is_ours=True)
-        reply, response = own.handle(asked, call.operation.aside(), call.seconds_left * _SHARE)
+        # The script's notes do not tell of it; its bytes and calls are the script's.
+        aside = replace(call.operation.aside(), summary=summary.Summary(payer=call.operation.summary))
+        reply, response = own.handle(asked, aside, call.seconds_left * _SHARE)
         if reply.fault is not None:
             raise errors.ClusterError(reply.fault.message, code=reply.fault.code)
         assert response is not None
-        body = b"".join(response.chunks)
-        if reply.status == _UNCOUNTABLE:
-            return 1
-        if reply.status != 200 or not body.isdigit():
+        with contextlib.closing(response):
+            if reply.status == _UNCOUNTABLE:
+                return 1
+            body = _read_digits(response) if reply.status == 200 else b""
+        if not body.isdigit():
             raise errors.ClusterError(
                 f"the source could not count the query's series ({reply.status}); narrow it", code="cluster.broken"
             )
         return int(body)
 
 
-def _pass_count(redact: answer.Redactor) -> answer.Redactor:
-    """Returns what gives the number that the masking process has read as the whole body."""
+def _read_digits(response: types.Response) -> bytes:
+    """Returns the first bytes of a count."""
+    body = b""
+    for chunk in response.chunks:
+        # Attack: a source, or a masking process that it has taken, answers with more than a number.
+        body += chunk[:_DIGITS]
+        if len(body) > _DIGITS:
+            break
+    return body
 
-    def pass_count(about: request.Request, chunks: Iterator[bytes], report: redaction.Report) -> answer.Masked:
-        trailer = yield from redact(about, chunks, report)
-        if trailer is not None and about.form == "count":
-            yield str(trailer.items).encode()
-        return trailer
 
-    return pass_count
+def _deny_points(series: int, points: int, most: int) -> policy.Decision:
+    return _deny(
+        "policy.points",
+        f"{series} series with {points} steps each are more than {most} points",
+        "a longer step=, a shorter range, or fewer series: sum by (...), topk(...)",
+    )
 
 
 def _deny(rule: str, reason: str, instead: str) -> policy.Decision:

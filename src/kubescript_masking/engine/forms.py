@@ -56,12 +56,21 @@ class _Event(msgspec.Struct):
     object: _Changed
 
 
+class _Listed(msgspec.Struct, rename="camel"):
+    """The answer of a source that lists label sets, values or traces."""
+
+    data: list[msgspec.Raw] = []
+    traces: list[msgspec.Raw] = []
+    is_partial: bool = False
+
+
 _ONE: Final = msgspec.json.Decoder(_Object)
 _MANY: Final = msgspec.json.Decoder(list[_Object] | None)
 _METADATA: Final = msgspec.json.Decoder(_ListMetadata)
 _KIND: Final = msgspec.json.Decoder(str)
 _EVENT: Final = msgspec.json.Decoder(_Event)
 _CODE: Final = msgspec.json.Decoder(int | None)
+_LISTED: Final = msgspec.json.Decoder(_Listed)
 _NAMED: Final = msgspec.json.Decoder(_Named)
 ANY: Final = msgspec.json.Decoder(msgspec.Raw)
 """Reads any JSON."""
@@ -183,10 +192,10 @@ class Answer(Document):
         answer = self._read(document)
         if answer is not None:
             self.answer = answer
-            return masking.Trailer(items=answer.count)
+            return masking.Trailer(items=answer.count, is_partial=answer.is_partial)
         ANY.decode(document)
         self.answer = document
-        return masking.Trailer()
+        return _count(document)
 
 
 class Spans(Document):
@@ -198,7 +207,15 @@ class Spans(Document):
     def _check(self, document: bytes) -> masking.Trailer:
         self._held.clear()
         self.answer = document
+        return _count(document)
+
+
+def _count(document: bytes) -> masking.Trailer:
+    """Returns the trailer of JSON that may list label sets, values or traces."""
+    listed = results.decode(_LISTED, document)
+    if listed is None:
         return masking.Trailer()
+    return masking.Trailer(items=len(listed.data) + len(listed.traces), is_partial=listed.is_partial)
 
 
 class List(_Json):

@@ -47,7 +47,7 @@ class Answer(msgspec.Struct, Generic[_Result], omit_defaults=True, rename="camel
     data: Data[_Result]
     warnings: msgspec.Raw = ABSENT
     infos: msgspec.Raw = ABSENT
-    is_partial: msgspec.Raw = ABSENT
+    is_partial: bool = False
     stats: msgspec.Raw = ABSENT
 
 
@@ -56,6 +56,8 @@ class Masked(Protocol):
 
     count: int
     """The number of its series, or of its log lines."""
+    is_partial: bool
+    """Whether it says that a part is missing."""
 
     def mask(self, rules: masker.Masker) -> Iterator[bytes]:
         """Yields the masked answer in pieces."""

@@ -58,6 +58,7 @@ class Matrix:
     def __init__(self, answer: Answer[Series]) -> None:
         self._answer = answer
         self.count = len(answer.data.result)
+        self.is_partial = answer.is_partial
 
     def mask(self, rules: masker.Masker) -> Iterator[bytes]:
         """Yields the masked answer in pieces."""

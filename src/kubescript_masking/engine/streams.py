@@ -65,6 +65,7 @@ class Streams:
         """Raises FlawError for a time that is none."""
         self._answer = answer
         self.count = 0
+        self.is_partial = answer.is_partial
         for stream in answer.data.result:
             self.count += len(stream.values)
             _check_times(stream.values)

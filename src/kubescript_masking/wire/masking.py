@@ -78,7 +78,9 @@ class Trailer(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fi
 
     items: _Count = 0
     """The number of a list's items, of a Table's rows, of a watch's events about objects, of an answer's series
-    or log lines; or the value of a count."""
+    label sets, label values, traces or log lines; or the value of a count."""
+    is_partial: bool = False
+    """Whether a source says that a part of its answer is missing."""
     next: Annotated[str, msgspec.Meta(pattern=r"^([0-9a-f]{64})?\Z")] = ""
     """SHA-256 of the token that requests the next page; empty on the last page."""
     remaining: _Count = 0

@@ -79,6 +79,9 @@ _QUESTIONS: Final = frozenset({
     ("authentication.k8s.io", "v1", "selfsubjectreviews"),
 })  # fmt: skip
 _CUSTOM_SUBRESOURCES: Final = frozenset({"status", "scale"})
+# Attack: a rule denies Pods, and the statistics of their node have each one's name, containers and claims.
+_TOLD_BY_KUBELETS: Final = {"": (), "logs": ("nodes",), "summary": ("nodes", "pods", "persistentvolumeclaims")}
+"""What of a kubelet is read → the resources whose objects the answer describes."""
 _INSTEAD_OF: Final = {
     "exec": "read logs, status and events",
     "attach": "read logs",
@@ -122,7 +125,7 @@ class Policy:
         if call.group in metrics_apis.GROUPS:
             return self._decide_on_metric(call)
         if call.kubelet:
-            return self._apply_rules(call) or self._decide_on_node(call)
+            return self._decide_on_node(call)
         ruled = self._judge_release(call) or self._apply_rules(call)
         if ruled is not None and ruled.verdict != "allow":
             return ruled
@@ -134,6 +137,10 @@ class Policy:
 
     def _decide_on_node(self, call: request.Request) -> Decision:
         """Returns the verdict on a read of a node's kubelet."""
+        for resource in _TOLD_BY_KUBELETS[call.kubelet]:
+            ruled = self._apply_rules(replace(call, resource=resource))
+            if ruled is not None:
+                return ruled
         if call.kubelet in self.nodes:
             return ALLOW
         reason = f"scripts do not read the {call.kubelet} of nodes here"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from kubescript import errors
@@ -83,3 +85,15 @@ def test_the_operator_permits_each(asked: exchanges.Call, name: str) -> None:
     for rule in RULES:
         assert policy.Policy(nodes=own, rules=(rule,)).decide(read).rule == "policy.denied_resource", rule
     assert policy.Policy(nodes=own, namespaces=("*",)).decide(read).rule == "policy.namespace"
+
+
+@pytest.mark.parametrize("kind", ["Pod", "PersistentVolumeClaim"])
+@pytest.mark.parametrize("serve", ["nothing", "metadata"])
+def test_statistics_tell_nothing_of_denied_objects(kind: str, serve: denied_resources.Serve) -> None:
+    """A node's statistics name its pods and their claims. The node's log, and statistics beside another rule, are read."""
+    rule = denied_resources.DeniedResource("core", kind=kind, serve=serve)
+    other = denied_resources.DeniedResource("core", kind="ConfigMap", serve=serve)
+    denied = replace(BOTH, rules=(rule,))
+    assert denied.decide(nodes.parse(SUMMARY)).rule == "policy.denied_resource"
+    assert denied.decide(nodes.parse(LOGS)).verdict == "allow"
+    assert replace(BOTH, rules=(other,)).decide(nodes.parse(SUMMARY)).verdict == "allow"

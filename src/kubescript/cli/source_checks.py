@@ -17,6 +17,7 @@ from kubescript.cli import findings
 from kubescript.cluster import live
 from kubescript.request import request
 from kubescript.sources import opening, operations, remedies
+from kubescript_masking.wire import lists
 from kubescript_sandbox.host import cancellation
 
 __all__ = ["examine"]
@@ -26,6 +27,11 @@ _ANSWER_S: Final = 10.0
 _MAX_BYTES: Final = 1024 * 1024
 # Attack: a source's version contains line ends, or a command that a person copies.
 _VERSION: Final = re.compile(r"v?[0-9][0-9A-Za-z.+_-]{0,60}")
+_ABOUT_ALL: Final = {
+    "prometheus": ("/api/v1/query", (("query", "vector(1)"),)),
+    "alertmanager": ("/api/v2/alerts", (("filter", 'alertname=""'),)),
+}
+"""Kind → a small question about all namespaces, which a proxy that shows one at a time refuses."""
 _LOOPBACK: Final = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
@@ -83,9 +89,12 @@ def _is_asked_as_caller(settings: config.Settings, own: config.Source) -> bool:
 
 
 def _ask(name: str, own: config.Source, cluster: live.Live) -> tuple[findings.Mark, str]:
-    """Asks one source for its version. Raises ClusterError."""
+    """Asks one source for its version, or one that keeps namespaces apart for something of all. Raises
+    ClusterError."""
     deadline = time.monotonic() + _ANSWER_S
-    asked = request.Request("GET", operations.KINDS[own.kind].version, (), verb="get", is_resource=False)
+    version = operations.KINDS[own.kind].version, ()
+    path, query = _ABOUT_ALL[own.kind] if own.tenancy == "namespace" else version
+    asked = request.Request("GET", path, query, verb="get", is_resource=False)
     server = opening.connect(name, own, cluster, cluster, None)
     try:
         response = server.perform(asked, deadline - time.monotonic(), cancellation.Cancellation())
@@ -96,9 +105,11 @@ def _ask(name: str, own: config.Source, cluster: live.Live) -> tuple[findings.Ma
     fault = answer.find_fault(asked, response, peer)
     if fault is not None:
         raise fault
+    if response.status == 200 and own.tenancy == "namespace":
+        return "FAILED", 'it answers without a namespace, so it shows all: set tenancy = "none"'
     if response.status == 200:
-        version = _find_version(body)
-        return ("ok", f"version {version}") if version else ("WARNING", "it answers, but tells no version")
+        found = _find_version(body)
+        return ("ok", f"version {found}") if found else ("WARNING", "it answers, but tells no version")
     return _explain(name, own, response.status)
 
 
@@ -132,7 +143,7 @@ def _find_version(body: bytes) -> str:
     """Returns the version in an answer; empty if there is none."""
     try:
         read = msgspec.json.decode(body, type=_Document)
-    except (msgspec.MsgspecError, RecursionError):
+    except lists.UNREADABLE:
         return ""
     found = read.version or read.data.version or read.version_info.version
     return found if _VERSION.fullmatch(found) else ""

@@ -94,6 +94,8 @@ class Source(section.Section):
     def _check(self) -> Source:
         if (self.url is None) == (self.service is None):
             raise ValueError("give either `url` or `service`")
+        if self.tenancy == "namespace" and self.kind in {"loki", "tempo"}:
+            raise ValueError('no proxy shows one namespace of Loki or Tempo: use `tenancy = "source"`')
         ways = [self.auth != "none", self.token_file is not None, self.basic_auth_file is not None]
         if sum(ways) > 1:
             raise ValueError("give one of `auth`, `token_file` and `basic_auth_file`")

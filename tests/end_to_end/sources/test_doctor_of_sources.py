@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -14,6 +15,7 @@ from tests.kit.engines import alertmanager as alertmanager_kit
 from tests.kit.engines import prometheus
 from tests.kit.engines import prometheus3 as prometheus3_kit
 from tests.kit.engines.loki import Loki
+from tests.kit.engines.prom_label_proxy import LabelProxy
 
 
 def doctor(folder: Path, *flags: str) -> tuple[int, Any]:
@@ -82,3 +84,32 @@ def test_each_source_is_asked_for_its_version_or_what_to_fix_is_said(
     code, report = doctor(tmp_path, *cluster)
     assert code == 0 and len(report["contexts"][0]["sources"]) == len(right)
     stranger.close()
+
+
+def test_a_source_that_is_said_to_keep_namespaces_apart_is_tried(
+    prometheus3: Callable[..., prometheus.Prometheus],
+    alertmanager: alertmanager_kit.Alertmanager,
+    scratch: ControlPlane,
+    tmp_path: Path,
+) -> None:
+    """It fails if it answers without a namespace, since it shows all to whoever is limited to one; and a source with
+    garbled answers ends no examination."""
+    old, apart = prometheus3(old=True), 'tenancy = "namespace"'
+    with LabelProxy(tmp_path, old.url) as proxy, contextlib.closing(api_server.Server()) as garbled:
+        garbled.answer = api_server.whole(b'{"version":"\xff"}')
+        tables = [
+            table("garbled", "loki", garbled.url),
+            table("metrics", "prometheus", old.url, apart),
+            table("alerts", "alertmanager", alertmanager.url, apart),
+            table("proxy", "prometheus", proxy.url, apart),
+        ]
+        (tmp_path / "server.toml").write_text("".join(tables))
+        code, report = doctor(tmp_path, "--kubeconfig", str(scratch.kubeconfig))
+    said = [
+        ("WARNING", "it answers, but tells no version"),
+        *[("FAILED", "it answers without a namespace, so it shows all")] * 2,
+        ("ok", "it answers (400), and is asked about one namespace at a time"),
+    ]
+    assert code == 1
+    for found, (mark, text) in zip(report["contexts"][0]["sources"], said, strict=True):
+        assert found["mark"] == mark and text in found["text"], found

@@ -39,10 +39,10 @@ RIGHT = [
 ]
 
 
-def load(folder: Path, text: str, before: str = "") -> config.Source:
+def load(folder: Path, text: str, before: str = "", kind: str = "prometheus") -> config.Source:
     """The source of these settings. Raises ConfigError."""
     file = folder / "server.toml"
-    file.write_text(f'{before}\n[sources.metrics]\nkind = "prometheus"\n{text}\n')
+    file.write_text(f'{before}\n[sources.metrics]\nkind = "{kind}"\n{text}\n')
     return config.load({}, file).sources["metrics"]
 
 
@@ -67,6 +67,16 @@ def test_a_token_of_one_cluster_is_for_its_own_source(tmp_path: Path) -> None:
     with pytest.raises(errors.ConfigError, match="belongs into the table of one context"):
         load(tmp_path, f'{URL}\nauth = "server"', clusters)
     assert load(tmp_path, URL, clusters).auth == "none"
+
+
+def test_no_proxy_shows_one_namespace_of_log_lines(tmp_path: Path) -> None:
+    """Loki and Tempo ignore the parameter, so a caller limited to one namespace would read all."""
+    tenancy = f'{URL}\ntenancy = "namespace"'
+    for kind in ("loki", "tempo"):
+        with pytest.raises(errors.ConfigError, match='use `tenancy = "source"`'):
+            load(tmp_path, tenancy, kind=kind)
+    for kind in ("prometheus", "alertmanager"):
+        assert load(tmp_path, tenancy, kind=kind).tenancy == "namespace"
 
 
 def test_the_settings_on_the_page_are_taken(tmp_path: Path) -> None:

@@ -55,10 +55,12 @@ def open_all(
         # Attack: nothing says which cluster was changed by a caller who may use one of several.
         where = name if settings.names_clusters else ""
         access = _access(own, cluster, masking, counted, where, is_found=found is not None)
-        access = replace(access, sources=_open_sources(own, cluster, masking, where, caller, bearer, content))
+        access = replace(
+            access, sources=_open_sources(own, cluster, masking, where, caller, bearer, content, patience_s)
+        )
         if found is None:
             return access
-        return replace(access, settings=own, release=lambda: _release(cluster))
+        return replace(access, settings=own, release=lambda: _release(access))
 
     for own in settings.clusters if checked else ():  # the tables for found clusters, too; before any is opened
         permissions.read(own)
@@ -96,6 +98,7 @@ def _open_sources(
     caller: acting.Acting | None,
     bearer: acting.Bearer | None,
     content: bytes | None,
+    patience_s: float | None,
 ) -> door.Door | None:
     """Returns the sources of one cluster; None if there are none. Raises ConfigError for damaged ones."""
     hooks = source.Hooks(masking.body, masking.echo, masking.text, masking.enabled, where)
@@ -106,8 +109,8 @@ def _open_sources(
     from kubescript.sources import opening
 
     # A source that the server asks as itself is asked so for every caller.
-    own = cluster if caller is None else _cluster(settings, checked=False, content=content)
-    return opening.open_door(settings, hooks, cluster, own, bearer)
+    own = cluster if caller is None else _cluster(settings, checked=False, patience_s=patience_s, content=content)
+    return opening.open_door(settings, hooks, cluster, own, bearer, patience_s)
 
 
 def _open_saved_sources(
@@ -123,11 +126,13 @@ def _open_saved_sources(
         raise errors.ConfigError(error.message, remedy="capture the cluster again") from None
 
 
-def _release(cluster: cluster_base.Cluster) -> None:
+def _release(access: accesses.ClusterAccess) -> None:
     from kubescript.cluster import live
 
-    assert isinstance(cluster, live.Live)  # found clusters are
-    cluster.release()
+    assert isinstance(access.cluster, live.Live)  # found clusters are
+    access.cluster.release()
+    if access.sources is not None:
+        access.sources.release()
 
 
 def _open(

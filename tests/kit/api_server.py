@@ -46,7 +46,7 @@ class Server:
     def __init__(self, tls: ssl.SSLContext | None = None, port: int = 0) -> None:
         self.tls = tls
         self.steps: list[Step | bytes] = []
-        self.answer = whole()
+        self.answer: Step | bytes = whole()
         self.requests: list[str] = []
         self._open: list[socket.socket] = []
         self._listener = listener.Listener(self._serve, port)

@@ -13,7 +13,7 @@ import logging
 import time
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 import kubescript
 from kubescript import errors, types
@@ -154,12 +154,12 @@ class Live:
         if server is not None:
             server.pool.clear()
 
-    def _begin(self, timeout_s: float) -> _Deadlines:
+    def _begin(self, timeout_s: float) -> sending.Deadlines:
         now = time.monotonic()
-        return _Deadlines(head=now + min(timeout_s, self._patience_s), end=now + timeout_s)
+        return sending.Deadlines(head=now + min(timeout_s, self._patience_s), end=now + timeout_s)
 
     def _attempt(
-        self, call: request.Request, deadlines: _Deadlines, cancel: cancellation.Cancellation
+        self, call: request.Request, deadlines: sending.Deadlines, cancel: cancellation.Cancellation
     ) -> types.Response:
         """Sends the request with the current credentials, once more if the connection was stale."""
         try:
@@ -177,7 +177,7 @@ class Live:
         server: credentials.ApiServer,
         call: request.Request,
         headers: Mapping[str, str],
-        deadlines: _Deadlines,
+        deadlines: sending.Deadlines,
         cancel: cancellation.Cancellation,
     ) -> types.Response:
         """Performs one exchange that the deadline, the cancellation and `close` can abort."""
@@ -219,7 +219,7 @@ class Live:
     def _with_fresh_credentials(
         self,
         call: request.Request,
-        deadlines: _Deadlines,
+        deadlines: sending.Deadlines,
         cancel: cancellation.Cancellation,
         refused: types.Response,
     ) -> types.Response:
@@ -257,13 +257,6 @@ class Live:
             for name, value in self._caller.headers(_address(server), deadline, cancel):
                 headers.add(name, value)  # a name may occur several times
         return headers
-
-
-class _Deadlines(NamedTuple):
-    """The times (time.monotonic) by which the answer must have begun, and ended."""
-
-    head: float
-    end: float
 
 
 def _address(server: credentials.ApiServer) -> str:

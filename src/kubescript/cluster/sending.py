@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from kubescript import errors, types
 from kubescript.request import request
@@ -15,7 +15,14 @@ if TYPE_CHECKING:
 
     from kubescript.cluster import connections
 
-__all__ = ["StaleConnection", "send", "send_again"]
+__all__ = ["Deadlines", "StaleConnection", "send", "send_again"]
+
+
+class Deadlines(NamedTuple):
+    """The times (time.monotonic) by which the answer must have begun, and ended."""
+
+    head: float
+    end: float
 
 
 class StaleConnection(Exception):

@@ -24,6 +24,8 @@ __all__ = ["Headers", "Trust", "Web"]
 
 _CONNECT_S: Final = 10.0
 """Seconds that one address may take to accept a connection."""
+_CONNECT_OF_SEVERAL_S: Final = 3.0
+"""The same for a source of one of several clusters, as `live` has it."""
 _POOL: Final = 16
 _USER_AGENT: Final = f"kubescript/{kubescript.__version__}"
 _REMEDIES: Final = {
@@ -57,23 +59,27 @@ class Trust:
 class Web:
     """One server. Safe for use from many threads."""
 
-    def __init__(self, name: str, url: str, trust: Trust, headers: Headers) -> None:
-        """`name` is what messages call the server; `url` has no slash at its end."""
+    def __init__(self, name: str, url: str, trust: Trust, headers: Headers, patience_s: float | None = None) -> None:
+        """`name` is what messages call the server; `url` has no slash at its end. `patience_s` bounds the wait for an
+        answer to begin; None: only the call's timeout bounds it."""
         self._name = name
         self._url = url
         self._trust = trust
         self._headers = headers
+        self._patience_s = patience_s or float("inf")
+        self._connect_s = _CONNECT_S if patience_s is None else min(_CONNECT_OF_SEVERAL_S, patience_s)
         self._aborts = aborts.Aborts()
         self._pool: urllib3.PoolManager | None = None
         self._version: tuple[float, ...] = ()
 
     def perform(self, call: request.Request, timeout_s: float, cancel: cancellation.Cancellation) -> types.Response:
         """Sends one GET, see `base.Server`; once more if its connection was stale."""
-        deadline = time.monotonic() + timeout_s
-        headers = self._list_headers(call, deadline, cancel)
+        now = time.monotonic()
+        deadlines = sending.Deadlines(head=now + min(timeout_s, self._patience_s), end=now + timeout_s)
+        headers = self._list_headers(call, deadlines.head, cancel)
         pool = self._open_pool()
         try:
-            return sending.send_again(lambda: self._send(pool, call, headers, deadline, cancel))
+            return sending.send_again(lambda: self._send(pool, call, headers, deadlines, cancel))
         except errors.ClusterError as error:
             error.remedy = self._advise(error)
             raise
@@ -86,6 +92,10 @@ class Web:
     def close(self) -> None:
         """Aborts every request, and drops every connection."""
         self._aborts.close()
+        self.release()
+
+    def release(self) -> None:
+        """Closes connections that no call uses; calls that are under way end as they would."""
         if self._pool is not None:
             self._pool.clear()
 
@@ -121,13 +131,14 @@ class Web:
         pool: urllib3.PoolManager,
         call: request.Request,
         headers: dict[str, str],
-        deadline: float,
+        deadlines: sending.Deadlines,
         cancel: cancellation.Cancellation,
     ) -> types.Response:
         """Performs one exchange that the deadline, the cancellation and `close` can abort."""
         from kubescript.cluster import connections
 
-        exchange = connections.Exchange(deadline, peer=f"{self._name}, the source")
+        exchange = connections.Exchange(deadlines.end, peer=f"{self._name}, the source")
         sockets.OPEN.use(pool)
         release = self._aborts.register(exchange, cancel)
-        return sending.send(pool, self._url, call, headers, exchange, _CONNECT_S, release)
+        with aborts.abort_without_head(exchange, deadlines.head):
+            return sending.send(pool, self._url, call, headers, exchange, self._connect_s, release)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Final
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Final
 
 from kubescript import errors
 from kubescript.broker import broker, operation
 from kubescript.sources import source
 from kubescript.wire import exchanges
+
+if TYPE_CHECKING:
+    from kubescript.cluster import live, web
 
 __all__ = ["Door", "is_for_source"]
 
@@ -19,9 +22,16 @@ _SHOWN: Final = 40
 class Door:
     """The sources of one cluster, for one caller. It keeps no state between calls, and many threads may use it."""
 
-    def __init__(self, sources: Mapping[str, source.Source], hooks: source.Hooks) -> None:
+    def __init__(
+        self,
+        sources: Mapping[str, source.Source],
+        hooks: source.Hooks,
+        connections: Sequence[live.Live | web.Web] = (),
+    ) -> None:
+        """`connections` are those that only the sources use."""
         self._sources = sources
         self._hooks = hooks
+        self._connections = connections
 
     def handle(self, asked: exchanges.Call, operation: operation.Operation, timeout_s: float) -> broker.Answer:
         """Answers one call; see `broker.Broker.handle`."""
@@ -47,9 +57,14 @@ class Door:
         return {name: each.settings.kind for name, each in self._sources.items()}
 
     def close(self) -> None:
-        """Closes the connections to all sources."""
-        for each in self._sources.values():
-            each.server.close()
+        """Aborts every call, and closes the connections to all sources."""
+        for each in self._connections:
+            each.close()
+
+    def release(self) -> None:
+        """Closes connections that no call uses; calls that are under way end as they would."""
+        for each in self._connections:
+            each.release()
 
     def _refuse_name(self, name: str) -> errors.PolicyDenied:
         known = ", ".join(self._sources) or "none here ([sources])"

@@ -24,16 +24,21 @@ def open_door(
     cluster: base.Cluster,
     own_cluster: base.Cluster,
     bearer: acting.Bearer | None,
+    patience_s: float | None,
 ) -> door.Door | None:
     """Returns the sources of one cluster; None if there are none. `cluster` is called for the caller, `own_cluster`
-    is the same for the server itself, and `bearer` passes the caller's token on; None: no caller has one."""
+    is the same for the server itself, and `bearer` passes the caller's token on; None: no caller has one. `patience_s`
+    bounds the wait for an answer to begin."""
     if not isinstance(cluster, live.Live) or not isinstance(own_cluster, live.Live):
         return None
     opened: dict[str, source.Source] = {}
+    connections: list[live.Live | web.Web] = [own_cluster]
     for name, own in settings.sources.items():
-        server = connect(name, own, cluster, own_cluster, bearer)
+        server = connect(name, own, cluster, own_cluster, bearer, patience_s)
         opened[name] = source.Source(name, own, server, settings.namespaces)
-    return door.Door(opened, hooks)
+        if isinstance(server, web.Web):
+            connections.append(server)
+    return door.Door(opened, hooks, connections)
 
 
 def connect(
@@ -42,6 +47,7 @@ def connect(
     cluster: live.Live,
     own_cluster: live.Live,
     bearer: acting.Bearer | None,
+    patience_s: float | None = None,
 ) -> base.Server:
     """Returns the connection to one source; for the arguments see `open_door`."""
     if own.service is not None:
@@ -50,7 +56,7 @@ def connect(
         return service_proxy.ServiceProxy(asks, namespace, service)
     assert own.url is not None  # the settings have one of both
     trust = web.Trust(own.ca_file, own.cert_file, own.key_file)
-    return web.Web(name, own.url, trust, _Headers(name, own, cluster, own_cluster, bearer))
+    return web.Web(name, own.url, trust, _Headers(name, own, cluster, own_cluster, bearer), patience_s)
 
 
 class _Headers:

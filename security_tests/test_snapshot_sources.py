@@ -42,6 +42,9 @@ def test_hostile_files_of_sources_are_refused(tmp_path: Path) -> None:
             assert message in clients.text(ask(script)), (name, text[:50])
             (folder / name).write_text(whole)
             assert clients.text(ask(RULE)) == "1"
+        many = f"prom.query_range({saved_sources.RULE!r}, start='-1h', step='10ms')"
+        assert "more than 200000 points" in clients.text(ask(many))
+        assert clients.text(ask(RULE)) == "1"
         (folder / "labels.json").unlink()
         (folder / "labels.json").symlink_to("/etc/passwd")
         assert "it is a link that leads out of the snapshot's folder" in clients.text(ask("prom.labels()"))

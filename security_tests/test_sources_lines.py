@@ -53,6 +53,8 @@ CUT: Final = {
     "from its middle": [stream(BETWEEN[5:])],
     "from its middle, newest first": [stream(BETWEEN[:4:-1], -1)],
     "every third line": [stream(["before", *KEY[::3], "after"])],
+    "its end": [stream(["before", *PEM[-2:], "after"])],
+    "its end, newest first": [stream(["after", *PEM[:-3:-1], "before"], -1)],
     "one line among others": [stream(["before", "x", KEY[7], "after"])],
     "a stream for each line": alone(BETWEEN),
     "one entry": [stream(["before", "\n".join(PEM), "after"])],
@@ -100,14 +102,15 @@ CARRIED: Final = {
 @cases.each("way", CARRIED)
 def test_no_line_of_a_key_passes_where_a_logger_wrote_it(way: str, masking: redaction.Engine, attacks: Count) -> None:
     """Without its first line, newest first or alone, a key's line is masked in the line and in a label that a parser made
-    of it; a line beside it passes."""
-    attacks(3)
+    of it, and so is its last line; a line beside it passes."""
+    attacks(4)
     lines = [CARRIED[way].format(line) for line in KEY]
-    labels = json.dumps({"msg": KEY[0], "app": "web"})
-    for some in (lines, lines[::-1], lines[:1]):
+    end = [CARRIED[way].format(line) for line in PEM[-2:]]
+    for some, made in ((lines, KEY[0]), (lines[::-1], KEY[0]), (lines[:1], KEY[0]), (end, PEM[-2])):
+        labels = json.dumps({"msg": made, "app": "web"})
         body = answer(stream(["before", *some, "after"], labels=labels), kind="streams")
         door = Door(masking, "streams", body)
-        assert not [line for line in KEY if line in door.text.decode()]
+        assert not [line for line in [*KEY, PEM[-2]] if line in door.text.decode()]
         assert lines_of(door)[0] == "before" and lines_of(door)[-1] == "after"
         assert door.json["data"]["result"][0]["stream"]["app"] == "web" or way == "JSON"
 

@@ -39,6 +39,9 @@ _WITHIN_KEY: Final = linear.build(rb"(?:^|[\s>\]|:,=\"])([A-Za-z0-9+/]{60,101})"
 """A line of a key alone, at the beginning of a line or where a program's prefix or a field of JSON ends."""
 _BEHIND_KEY: Final = linear.build(rb"={0,2}(?:\\{1,3}[nr]){0,2}(?:\\{0,3}\"[^\r\n]*)?[\s\"',}]*\z")
 _LONGEST_KEY_LINE: Final = 100
+_LAST_LINE: Final = linear.build(rb"(?:^|[\s>\]|:,=\"])([A-Za-z0-9+/]{4,})")
+"""The last line of a key, which may be short."""
+_ENDS: Final = linear.build(rb"-----END (?:[A-Z0-9]+ )*PRIVATE KEY-----")
 _KEY_LINE_BYTES: Final = 1_024
 _MAX_KEY_LINES: Final = 400
 
@@ -98,7 +101,7 @@ class LogText:
 
     def _lines(self, block: bytes, scanned: bytes, hits: list[scanner.Hit]) -> bytes:
         """Returns the masked lines; `hits` are the scanner's, in the lines' view without colours."""
-        may_be_within = self._is_filtered and _WITHIN_KEY.search(scanned) is not None
+        may_be_within = self._is_filtered and (_END in scanned or _WITHIN_KEY.search(scanned) is not None)
         if not hits and not self._below and not may_be_within:
             return block
         lines = block.split(b"\n")
@@ -108,7 +111,8 @@ class LogText:
         masked = []
         for at, line in enumerate(lines):
             if may_be_within and "key" not in self._below:
-                self._begin("key", _within_key(seen[at]))
+                below = seen[at + 1] if at + 1 < count else b""
+                self._begin("key", _within_key(seen[at], below))
             is_read = at in touched or (self._below and at < count)
             new = self._line(line, touched.get(at, [])) if is_read else line
             if new is not None:
@@ -198,10 +202,12 @@ def _key(line: bytes) -> Reader:
     yield from _key_lines(line, first)
 
 
-def _within_key(line: bytes) -> Reader:
-    """Reads a key of which the first lines are missing, as in logs that were rotated while a key was written."""
+def _within_key(line: bytes, below: bytes = b"") -> Reader:
+    """Reads a key of which the first lines are missing, as in logs that were rotated while a key was written. `below`
+    is the next line."""
     above = line[loglines.stamp(line) :]
-    run = _find_key_line(above)
+    is_last = _ENDS.search(below[:_KEY_LINE_BYTES]) is not None
+    run = _find_key_line(above, _LAST_LINE if is_last else _WITHIN_KEY)
     if not run:
         return
     line = yield []
@@ -211,16 +217,16 @@ def _within_key(line: bytes) -> Reader:
     yield from _key_lines(above, second)
 
 
-def _find_key_line(line: bytes) -> bytes:
-    """Returns the base64 at the end of a line, or of its field, that is as long as a line of a key; empty if there is
-    none."""
+def _find_key_line(line: bytes, pattern: linear.Pattern) -> bytes:
+    """Returns the base64 at the end of a line, or of its field, that may be a line of a key; empty if there is none."""
     if len(line) > _KEY_LINE_BYTES:
         return b""
-    for found in _WITHIN_KEY.finditer(line):
+    for found in pattern.finditer(line):
         run: bytes = found[1]
         has_both_cases = run.upper() != run != run.lower()
         is_mixed = has_both_cases and any(map(run.__contains__, b"0123456789"))  # and not a hexadecimal checksum
-        if is_mixed and len(run) <= _LONGEST_KEY_LINE and _BEHIND_KEY.match(line, found.end()) is not None:
+        is_base64 = is_mixed or line[found.end() : found.end() + 1] == b"="
+        if is_base64 and len(run) <= _LONGEST_KEY_LINE and _BEHIND_KEY.match(line, found.end()) is not None:
             return run
     return b""
 

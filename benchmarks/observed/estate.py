@@ -70,6 +70,11 @@ class App:
         """Of the container `app`."""
         return _image(self, self.tag)
 
+    @property
+    def sizes(self) -> dict[str, tuple[tuple[int, int], tuple[int, int]]]:
+        """Container ▶ its millicores and its MiB, each as requested and the limit."""
+        return {"app": (self.cpu, self.memory)} | ({"proxy": ((100, 0), (64, 128))} if self.has_proxy else {})
+
 
 APPS: Final = (
     App("shop", "web", "5.2.1", 4, (500, 1000), (256, 512), (0.3, 190), 12, 2, has_proxy=True),
@@ -185,12 +190,11 @@ def _node(name: str, zone: str, memory: int, clock: Clock) -> Object:
 
 
 def _template(app: App, tag: str) -> Object:
-    container = _container("app", _image(app, tag), app.cpu, app.memory)
-    proxy = _container("proxy", "registry.example.com/mesh/proxy:1.30", (100, 0), (64, 128))
-    spec: Object = {"containers": [container, proxy] if app.has_proxy else [container]}
+    images = {"app": _image(app, tag), "proxy": "registry.example.com/mesh/proxy:1.30"}
+    spec: Object = {"containers": [_container(name, images[name], *size) for name, size in app.sizes.items()]}
     if claim := claim_of(app):
         spec["volumes"] = [{"name": "data", "persistentVolumeClaim": {"claimName": claim}}]
-        container["volumeMounts"] = [{"name": "data", "mountPath": "/data"}]
+        spec["containers"][0]["volumeMounts"] = [{"name": "data", "mountPath": "/data"}]
     return {"metadata": {"labels": {"app": app.name}}, "spec": spec}
 
 

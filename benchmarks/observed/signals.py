@@ -90,9 +90,21 @@ def _of_pod(pod: Pod) -> Iterator[Series]:
         yield _counter("container_cpu_cfs_throttled_periods_total", at, pod, lambda m: 600 * _throttled(pod, m))
     state = {**pod.labels, "container": "app", **_STATE}
     yield _gauge("kube_pod_container_status_restarts_total", state, pod, _restarts(pod), noise=0)
+    yield from _of_sizes(pod)
     yield _gauge("up", pod.labels | _scraped(pod), pod, lambda m: float(not _is_down(pod, m)), noise=0)
     if pod.app.requests:
         yield from _requests(pod)
+
+
+def _of_sizes(pod: Pod) -> Iterator[Series]:
+    """What its containers request and may use, where that is set."""
+    for container, (cpu, memory) in pod.app.sizes.items():
+        for resource, unit, size, scale in (("cpu", "core", cpu, 0.001), ("memory", "byte", memory, 2**20)):
+            labels = {**pod.labels, "container": container, "node": pod.node, "resource": resource, "unit": unit}
+            for what, value in zip(("requests", "limits"), size, strict=True):
+                if value:
+                    name = f"kube_pod_container_resource_{what}"
+                    yield _gauge(name, labels | _STATE, pod, _flat(value), scale, noise=0)
 
 
 def _scraped(pod: Pod) -> dict[str, str]:
@@ -139,6 +151,8 @@ def _of_owners() -> Iterator[Series]:
         yield _gauge("kube_horizontalpodautoscaler_status_current_replicas", labels, None, _flat(now), noise=0)
     for app in {pod.app: None for pod in pods()}:
         labels = {"namespace": app.namespace, "deployment": app.name, **_STATE}
+        yield _gauge("kube_deployment_spec_replicas", labels, None, _flat(app.replicas), noise=0)
+        yield _gauge("kube_deployment_status_replicas", labels, None, _flat(app.replicas), noise=0)
         yield _gauge("kube_deployment_status_replicas_available", labels, None, _available(app), noise=0)
 
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import statistics
 from collections import Counter
 from collections.abc import Callable
 from typing import Any, Final
 
-from benchmarks.observed.estate import CLAIMS, GIB, HPAS, NODES, TEAMS, App, Pod, pods
+from benchmarks.observed.estate import CLAIMS, HPAS, NODES, TEAMS, App, Pod, pods
 from benchmarks.observed.view import MIB, View
 
 __all__ = ["TRUTHS", "Answer"]
@@ -15,20 +14,18 @@ __all__ = ["TRUTHS", "Answer"]
 Answer = dict[str, Any]
 """A field ▶ a text, a number, a list without an order, or a table of those."""
 TRUTHS: Final[dict[str, Callable[[View], Answer]]] = {
-    "m2": lambda view: {"deployments": [app.name for app in _apps(view) if _cpu_share(view, app, 60) < 0.3]},
+    "m2": lambda view: {"deployments": [app.name for app in _apps(view) if view.cpu_share(app, 60) < 0.3]},
     "m4": lambda view: {**_most_throttled(view), "limit": "200m"},
     "a1": lambda view: {"alerts": {"storefront": 7, "ledger": 6}},
     "a2": lambda view: {"pod": view.pod("search", 1).name, "reason": "CrashLoopBackOff"},
     "a3": lambda view: {"autoscaler": "cart", "most": 3, "comment": "cart is capped until the sale ends"},
     "a6": lambda view: {"deployments": ["search", "reconciler", "api", "cart"]},
     "a8": lambda view: {"teams": {"HighErrorRate": "experience", "PodRestarts": "storefront", "VolumeFills": "ledger"}},
-    "l7": lambda view: _most(view.of("api"), lambda pod: _took(view, pod), "ms"),
     "l10": lambda view: {
         "lines": dict(Counter(line.pod.node for line in view.said(480, message="connection refused")))
     },
 }
 _MEMORY: Final = "container_memory_working_set_bytes"
-_FREE: Final = "kubelet_volume_stats_available_bytes"
 
 
 def _truth(name: str) -> Callable[[Callable[[View], Answer]], Callable[[View], Answer]]:
@@ -55,7 +52,7 @@ def _(view: View) -> Answer:
 
 @_truth("m5")
 def _(view: View) -> Answer:
-    free = {node: _free_memory(view, node) for node in NODES}
+    free = {node: view.free_memory(node) for node in NODES}
     node = min(free, key=free.__getitem__)
     there = [pod for pod in view.running if pod.node == node]
     biggest = max(there, key=lambda pod: view.now(_MEMORY, pod))
@@ -65,12 +62,12 @@ def _(view: View) -> Answer:
 @_truth("m6")
 def _(view: View) -> Answer:
     image = view.of("checkout")[0].app.image
-    return {"deployment": "checkout", "percent": _failed(view, "checkout", 30), "image": image}
+    return {"deployment": "checkout", "percent": view.failed("checkout", 30), "image": image}
 
 
 @_truth("m7")
 def _(view: View) -> Answer:
-    hours = {claim: _hours_left(view, *claim) for claim in CLAIMS}
+    hours = {claim: view.hours_left(*claim) for claim in CLAIMS}
     space, claim = min(hours, key=hours.__getitem__)
     return {"claim": claim, "hours": hours[space, claim], "pod": view.pod(CLAIMS[space, claim][0]).name}
 
@@ -84,12 +81,13 @@ def _(view: View) -> Answer:
 @_truth("m9")
 def _(view: View) -> Answer:
     full = [name for (_, name), (_, most, now) in HPAS.items() if now == most]
-    return {"percents": {name: 100 * _cpu_share(view, view.pod(name).app, 15) for name in full}}
+    return {"percents": {name: 100 * view.cpu_share(view.pod(name).app, 15) for name in full}}
 
 
 @_truth("m10")
 def _(view: View) -> Answer:
-    over = [pod for pod in view.running if view.mean(_MEMORY, 60, pod) > _requested_memory(pod.app) * MIB]
+    requested = {pod: MIB * sum(memory[0] for _, memory in pod.app.sizes.values()) for pod in view.running}
+    over = [pod for pod, memory in requested.items() if view.mean(_MEMORY, 60, pod) > memory]
     return {"pods": dict(Counter(TEAMS[pod.app.namespace] for pod in over))}
 
 
@@ -109,7 +107,7 @@ def _(view: View) -> Answer:
 
 @_truth("m13")
 def _(view: View) -> Answer:
-    rates = {app.name: _rate_of_ready(view, app) for app in _apps(view) if app.requests}
+    rates = {app.name: view.rate_of_ready(app) for app in _apps(view) if app.requests}
     name = max(rates, key=rates.__getitem__)
     return {"deployment": name, "rate": rates[name]}
 
@@ -134,7 +132,7 @@ def _(view: View) -> Answer:
 
 @_truth("a7")
 def _(view: View) -> Answer:
-    gone = next(pod for pod in _gone() if pod.key == ("gateway", 0))
+    gone = next(pod for pod in pods() if pod.is_gone and pod.key == ("gateway", 0))
     return {"alert": "MemoryPeak", "pod": gone.name, "image": gone.app.image}
 
 
@@ -175,10 +173,16 @@ def _(view: View) -> Answer:
     return {"pod": said[0].pod.name, "lines": len(said), "message": said[0].message}
 
 
+@_truth("l7")
+def _(view: View) -> Answer:
+    pod = max(view.of("api"), key=view.took)
+    return {"pod": pod.name, "ms": view.took(pod), "node": pod.node}
+
+
 @_truth("l8")
 def _(view: View) -> Answer:
     shop = [app for app in _apps(view) if app.namespace == "shop" and app.requests]
-    ratios = {app.name: _errors_per_thousand(view, app) for app in shop}
+    ratios = {app.name: view.errors_per_thousand(app) for app in shop}
     name = max(ratios, key=ratios.__getitem__)
     return {"deployment": name, "ratio": ratios[name]}
 
@@ -193,7 +197,7 @@ def _(view: View) -> Answer:
 def _(view: View) -> Answer:
     ((message, _),) = Counter(line.message for line in view.said(30, "checkout", "error")).most_common(1)
     image = view.of("checkout")[0].app.image
-    return {"image": image, "percent": _failed(view, "checkout", 30), "message": message}
+    return {"image": image, "percent": view.failed("checkout", 30), "message": message}
 
 
 @_truth("t2")
@@ -215,7 +219,7 @@ def _(view: View) -> Answer:
 def _(view: View) -> Answer:
     warned = Counter(line.pod for line in view.said(60, level="warn") if line.pod.node == "node-b2")
     ((pod, count),) = warned.most_common(1)
-    return {"percent": _free_memory(view, "node-b2"), "pod": pod.name, "warnings": count}
+    return {"percent": view.free_memory("node-b2"), "pod": pod.name, "warnings": count}
 
 
 @_truth("t5")
@@ -229,14 +233,14 @@ def _(view: View) -> Answer:
 @_truth("t6")
 def _(view: View) -> Answer:
     lines = view.said(60, "ledger", message="compaction skipped, too little space")
-    hours = _hours_left(view, "payments", "ledger-data")
+    hours = view.hours_left("payments", "ledger-data")
     return {"pod": view.pod("ledger").name, "hours": hours, "lines": len(lines)}
 
 
 @_truth("t7")
 def _(view: View) -> Answer:
-    pod = max(view.of("api"), key=lambda pod: _p99(view, pod))
-    return {"pod": pod.name, "p99": _p99(view, pod), "ms": _took(view, pod), "node": pod.node}
+    pod = max(view.of("api"), key=view.p99)
+    return {"pod": pod.name, "p99": view.p99(pod), "ms": view.took(pod), "node": pod.node}
 
 
 @_truth("t8")
@@ -246,31 +250,12 @@ def _(view: View) -> Answer:
     return {"pod": pod.name, "percent": 100 * (1 - view.mean("up", 180, pod)), "lines": lines, "restarts": pod.restarts}
 
 
-def _most(found: list[Pod], measure: Callable[[Pod], float], field: str) -> Answer:
-    pod = max(found, key=measure)
-    return {"pod": pod.name, field: measure(pod), "node": pod.node}
-
-
 def _apps(view: View) -> list[App]:
     return list(dict.fromkeys(pod.app for pod in view.running))
 
 
-def _gone() -> list[Pod]:
-    return [pod for pod in pods() if pod.is_gone]
-
-
 def _limited(view: View) -> list[Pod]:
     return [pod for pod in view.running if pod.app.namespace == "payments" and pod.app.memory[1]]
-
-
-def _cpu_share(view: View, app: App, minutes: int) -> float:
-    """How much of the processor time that its pods request they use."""
-    millicores = app.replicas * (app.cpu[0] + 100 * app.has_proxy)
-    return 1000 * view.cores(view.of(app.name), minutes) / millicores
-
-
-def _requested_memory(app: App) -> int:
-    return app.memory[0] + 64 * app.has_proxy
 
 
 def _risen(view: View, pod: Pod) -> float:
@@ -284,47 +269,3 @@ def _most_throttled(view: View) -> Answer:
     shares = {pod: view.growth(cfs[0], 30, pod) / view.growth(cfs[1], 30, pod) for pod in limited}
     pod = max(shares, key=shares.__getitem__)
     return {"pod": pod.name, "percent": 100 * shares[pod]}
-
-
-def _free_memory(view: View, node: str) -> float:
-    free, total = (view.now(f"node_memory_{name}_bytes", node=node) for name in ("MemAvailable", "MemTotal"))
-    return 100 * free / total
-
-
-def _failed(view: View, app: str, minutes: int) -> float:
-    asked = [view.growth("http_requests_total", minutes, pod) for pod in view.of(app)]
-    failed = [view.growth("http_requests_total", minutes, pod, code="500") for pod in view.of(app)]
-    return 100 * sum(failed) / sum(asked)
-
-
-def _hours_left(view: View, space: str, claim: str) -> float:
-    """Until a volume is full at the pace of three hours."""
-    pace = view.slope(_FREE, 180, namespace=space, persistentvolumeclaim=claim) / GIB
-    return view.now(_FREE, namespace=space, persistentvolumeclaim=claim) / GIB / -pace if pace < 0 else float("inf")
-
-
-def _rate_of_ready(view: View, app: App) -> float:
-    found = view.of(app.name)
-    asked = sum(view.growth("http_requests_total", 10, pod) for pod in found)
-    return asked / 600 / sum(pod.is_ready for pod in found)
-
-
-def _took(view: View, pod: Pod) -> float:
-    done = [line for line in view.said(60, pod.app.name, message="request done") if line.pod == pod]
-    return statistics.fmean(int(line.fields["took_ms"]) for line in done)
-
-
-def _errors_per_thousand(view: View, app: App) -> float:
-    asked = sum(view.growth("http_requests_total", 60, pod) for pod in view.of(app.name))
-    return 1000 * len(view.said(60, app.name, "error")) / asked
-
-
-def _p99(view: View, pod: Pod) -> float:
-    """As a histogram tells it: evenly spread between two bounds."""
-    found = view.series("http_request_duration_seconds_bucket", pod)
-    counts = {float(each.labels["le"]): view.values(each, 15)[-1] - view.values(each, 15)[0] for each in found}
-    rank = 0.99 * counts[float("inf")]
-    bounds = sorted(counts)
-    above = next(place for place, bound in enumerate(bounds) if counts[bound] >= rank)
-    low, high = bounds[above - 1], bounds[above]
-    return low + (high - low) * (rank - counts[low]) / (counts[high] - counts[low])

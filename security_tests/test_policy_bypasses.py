@@ -30,7 +30,7 @@ from kubescript.changes.rules import writes
 from kubescript.cluster import live
 from kubescript.guest.sdk.values import operations as sdk_operations
 from kubescript.output import fencing
-from kubescript.policy import denied_resources, kind_resolver, policy
+from kubescript.policy import decisions, denied_resources, kind_resolver, policy
 from kubescript.request import info, query, request
 from kubescript.wire import exchanges
 from kubescript_sandbox.host import spawner
@@ -833,13 +833,13 @@ MUTATIONS = {
         policy.Policy, "_apply_rules", lambda _self, _call: None, raw_requests.RAW["Table of secrets"]
     ),
     "tunnels": Mutation(
-        policy, "_deny_tunnel", lambda _call: None, raw_requests.RAW["exec"], ("subresources", "verbs")
+        decisions, "deny_tunnel", lambda _call: None, raw_requests.RAW["exec"], ("subresources", "verbs")
     ),
-    "subresources": Mutation(policy, "_deny_subresource", lambda _call: None, raw_requests.RAW["kubelet"]),
+    "subresources": Mutation(decisions, "deny_subresource", lambda _call: None, raw_requests.RAW["kubelet"]),
     "verbs": Mutation(
         policy.Policy,
         "_decide_by_verb",
-        lambda _self, _call: policy.ALLOW,
+        lambda _self, _call: decisions.ALLOW,
         ("POST", "api/v1/namespaces/a/pods", "", "json"),
     ),
     "documents": Mutation(info, "_is_document", lambda _segments: True, raw_requests.RAW["metrics"]),

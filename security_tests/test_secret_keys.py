@@ -25,7 +25,7 @@ import yaml
 from kubescript import app, config, errors, types
 from kubescript.broker import operation
 from kubescript.capture import capture as capturing
-from kubescript.policy import permissions, policy, rule_checks
+from kubescript.policy import decisions, permissions, rule_checks
 from kubescript.request import request
 from kubescript.wire import exchanges, inspection
 from kubescript_sandbox.host import spawner
@@ -215,7 +215,7 @@ def test_a_release_stays_what_it_was(parts: app.Application, secrets: str, recei
     assert "web-1.0.0" in product.ask(f"k8s.helm.releases(namespace={secrets!r})[0]['chart']").text
     revision = ("apis", "helm.sh", "secrets", "namespaces", secrets, "releases", "sh.helm.release.v1.web.v1")
     decision = permissions.read(settings()).decide(request.parse(exchanges.Call("GET", revision)))
-    assert decision == policy.Decision("allow")
+    assert decision == decisions.Decision("allow")
     held = product.ask(f"k8s.coreV1().read_namespaced_secret('sh.helm.release.v1.web.v1', {secrets!r}).data").text
     assert json.loads(held.splitlines()[0]) == {"release": MASK}
 

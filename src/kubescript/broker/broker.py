@@ -19,7 +19,7 @@ from kubescript import errors, redaction, types
 from kubescript.broker import answer, call, logview, operation, records
 from kubescript.cluster import base
 from kubescript.kube import metrics_apis
-from kubescript.policy import denied_resources, kind_resolver, policy
+from kubescript.policy import decisions, denied_resources, kind_resolver, policy
 from kubescript.request import metadata, nodes, releases, request
 from kubescript.wire import exchanges
 from kubescript_sandbox.wire import protocol
@@ -221,7 +221,7 @@ class Broker:
         try:
             return ask_for(call.request, decision.rule, decision.kind)
         except errors.PolicyDenied as error:
-            raise call.deny(policy.Decision("deny", error.code, error.message)) from None
+            raise call.deny(decisions.Decision("deny", error.code, error.message)) from None
 
     def _rules(self, call: call.Call) -> policy.Policy:
         """Returns the policy; its discovery look-ups end at the deadline of the call that it decides on."""

@@ -21,7 +21,7 @@ from kubescript.broker import operation, records
 from kubescript.broker.summary import IN_NAMESPACE
 from kubescript.kube import kinds
 from kubescript.output import notes
-from kubescript.policy import policy
+from kubescript.policy import decisions
 from kubescript.request import request
 from kubescript.wire import exchanges
 from kubescript_masking.wire import masking
@@ -43,7 +43,7 @@ Log = Callable[[records.Record], None]
 
 CLOSED: Final = "closed"
 """The end of a body whose reader stopped early on purpose; nothing failed."""
-_UNDECIDED: Final = policy.Decision("deny")
+_UNDECIDED: Final = decisions.Decision("deny")
 # These statuses report a faulty write, so the script missed nothing.
 _REFUSED_WRITE: Final = frozenset({400, 404, 405, 409, 415, 422})
 _NOTHING: Final[Mapping[str, int]] = {}
@@ -81,12 +81,12 @@ class Call:
         """The request as judged and recorded."""
         self.sent = request
         """The request as sent: equal to `request`, except for a log, a Helm release or metadata only."""
-        self.decision: policy.Decision = _UNDECIDED
+        self.decision: decisions.Decision = _UNDECIDED
         self.response: types.Response | None = None
         """The cluster's answer, once it has begun."""
         self.is_planned = False
         """Whether the answer is that of a dry run, and the write waits in a plan."""
-        self.verdict: policy.Verdict = "allow"
+        self.verdict: decisions.Verdict = "allow"
         """The outcome of a performed call: a write may only be planned."""
         self._summary = operation.summary
         self._log = log
@@ -135,7 +135,7 @@ class Call:
         record = records.Record(f"unparsed {method}", "deny", code, fault=code)
         self._record(record)
 
-    def deny(self, decision: policy.Decision) -> errors.PolicyDenied:
+    def deny(self, decision: decisions.Decision) -> errors.PolicyDenied:
         """Notes and records that the policy denies the call; returns the error for the script."""
         rule = decision.rule or "policy.denied"
         note = self.what.within("", f" ({rule})")

@@ -18,7 +18,7 @@ from kubescript.changes import answers, plan, reads, requests, stand_ins
 from kubescript.changes.rules import effects
 from kubescript.cluster import base
 from kubescript.kube import kinds
-from kubescript.policy import policy
+from kubescript.policy import decisions
 from kubescript.request import request
 from kubescript.wire import inspection
 
@@ -91,7 +91,7 @@ class Sent:
     """The API server's answer if it refused the request, masked."""
     changes: inspection.Changes | None = None
     """What the request has changed; None if it removes its object, or was refused."""
-    denials: tuple[policy.Decision, ...] = ()
+    denials: tuple[decisions.Decision, ...] = ()
     """What the rules deny of that."""
     notices: tuple[effects.Notice, ...] = ()
     """What a person would have to know of that."""

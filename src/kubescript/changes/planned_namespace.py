@@ -14,7 +14,7 @@ import msgspec
 
 from kubescript import errors
 from kubescript.changes import intervals, plan
-from kubescript.policy import policy
+from kubescript.policy import decisions
 
 __all__ = ["STAND_IN", "check", "explain", "explain_denial", "find_creation", "looks", "refuse"]
 
@@ -62,7 +62,7 @@ def explain(steps: Sequence[plan.Step], step: plan.Step) -> plan.Step:
     return msgspec.structs.replace(step, findings=(*step.findings, finding))
 
 
-def explain_denial(denial: policy.Decision) -> policy.Decision:
+def explain_denial(denial: decisions.Decision) -> decisions.Decision:
     """Returns the denial of a write that must not be tried in the stand-in's namespace."""
     reason = f"its namespace is not there yet, and in namespace {STAND_IN}, where it would be tried, {denial.reason}"
     return replace(denial, reason=reason, instead=_IN_TWO)

@@ -27,7 +27,7 @@ from kubescript.changes.rules import effects
 from kubescript.changes.rules import writes as write_policy
 from kubescript.cluster import base
 from kubescript.kube import kinds
-from kubescript.policy import policy
+from kubescript.policy import decisions
 from kubescript.request import request
 from kubescript.wire import inspection
 
@@ -114,7 +114,7 @@ class Writer:
         """Tries a write that no script requested, and adds it to the operation's draft. Returns whether it would change
         anything. Raises KubescriptError."""
         begun = self._begin(asked, operation)
-        begun.decision = policy.PLAN
+        begun.decision = decisions.PLAN
         response, is_planned = self.write(begun)
         if response.status >= 300:
             refusal = self._refuse(begun, response)
@@ -227,10 +227,10 @@ class Writer:
     def _begin(self, request: request.Request, operation: operation.Operation) -> call.Call:
         return call.Call(request, operation, self._log, self._mask, self._context)
 
-    def _deny_many(self) -> policy.Decision:
+    def _deny_many(self) -> decisions.Decision:
         """Returns the denial of a write that comes too soon after other writes."""
         most = self._rules.per_minute
-        return policy.Decision("deny", "writes.rate", f"{most} writes a minute are permitted", "wait a minute")
+        return decisions.Decision("deny", "writes.rate", f"{most} writes a minute are permitted", "wait a minute")
 
     def _check(self, call: call.Call) -> None:
         """Raises PolicyDenied when a rule objects to a write, before anything is sent."""

@@ -18,7 +18,7 @@ from kubescript import config, errors
 from kubescript.changes import requests
 from kubescript.changes.rules import effects
 from kubescript.changes.rules import writes as write_policy
-from kubescript.policy import policy
+from kubescript.policy import decisions, policy
 from kubescript.request import request
 from kubescript.snapshot import yaml_objects
 from kubescript.wire import exchanges, inspection
@@ -233,7 +233,7 @@ def _judge_request(call: request.Request, judge: Judge) -> Result:
     return Result(what, decision.verdict, decision.rule, served)
 
 
-def _deny(call: request.Request, decision: policy.Decision, notices: tuple[effects.Notice, ...] = ()) -> Result:
+def _deny(call: request.Request, decision: decisions.Decision, notices: tuple[effects.Notice, ...] = ()) -> Result:
     return Result(
         what=request.describe(call),
         verdict="deny",

@@ -7,29 +7,23 @@ a verb that is not plainly a read. The broker calls it for every toolset.
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Final, Literal
 
 from kubescript.kube import kinds, metrics_apis
-from kubescript.policy import denied_resources, metrics, namespace_limits
+from kubescript.policy import decisions, denied_resources, metrics, namespace_limits
 from kubescript.request import releases, request
 
 __all__ = [
-    "Decision",
     "Named",
     "Policy",
     "Resolver",
-    "Verdict",
     "Writes",
 ]
 
 Writes = Literal["off", "plan", "direct"]
 """How a cluster may be changed."""
-
-Verdict = Literal["allow", "deny", "plan", "direct"]
-"""`plan`: dry-run it and add it to a plan. `direct`: dry-run it, and send it when no rule objects."""
 
 Resolver = Callable[[str, str, str], str | None]
 """(group, version, resource) of a custom or aggregated API → its kind, from discovery; None when unknown."""
@@ -38,36 +32,6 @@ Resolver = Callable[[str, str, str], str | None]
 Named = Callable[[denied_resources.DeniedResource], bool | None]
 """A check of whether the group of a rule serves what the rule names, or is not served at all; None when unknown."""
 
-
-@dataclass(frozen=True, slots=True)
-class Decision:
-    """The verdict and, unless it is "allow", the rule, the reason and what to do instead, as text for the model. It
-    quotes no names from the request, which may come from the cluster."""
-
-    verdict: Verdict
-    rule: str = ""
-    """Stable id: policy.read_only, policy.tunnel, policy.subresource, policy.denied_resource, policy.unresolved_kind,
-    policy.mistaken_rule, policy.releases, policy.namespace, policy.metrics, policy.nodes. When only a part is served:
-    the operator's rule, `core/Secret`."""
-    reason: str = ""
-    instead: str = ""
-    serve: Literal["whole"] | denied_resources.Serve = "whole"
-    """The part of the objects that an allowed request may return."""
-    kind: str = ""
-    """When only a part is served: the kind of the objects; empty when unknown."""
-    namespaces: tuple[str, ...] = ()
-    """When the answer has Namespaces of which only some may pass: the patterns of their names."""
-
-
-ALLOW: Final = Decision("allow")
-PLAN: Final = Decision("plan")
-DIRECT: Final = Decision("direct")
-_DENY_RELEASES: Final = Decision(
-    "deny",
-    "policy.releases",
-    "Helm releases are served only with the toolset helm",
-    "the operator can add helm to --toolsets",
-)
 
 _READS: Final = frozenset({"get", "list", "watch"})
 # These POSTs store nothing: they are questions to the API server.
@@ -78,16 +42,9 @@ _QUESTIONS: Final = frozenset({
     ("authorization.k8s.io", "v1", "localsubjectaccessreviews"),
     ("authentication.k8s.io", "v1", "selfsubjectreviews"),
 })  # fmt: skip
-_CUSTOM_SUBRESOURCES: Final = frozenset({"status", "scale"})
 # Attack: a rule denies Pods, and the statistics of their node have each one's name, containers and claims.
 _TOLD_BY_KUBELETS: Final = {"": (), "logs": ("nodes",), "summary": ("nodes", "pods", "persistentvolumeclaims")}
 """What of a kubelet is read → the resources whose objects the answer describes."""
-_INSTEAD_OF: Final = {
-    "exec": "read logs, status and events",
-    "attach": "read logs",
-    "portforward": "read endpoints and the pods' readiness",
-    "proxy": "read the object, its status and events",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,21 +63,21 @@ class Policy:
     resolve: Resolver = lambda _group, _version, _resource: None
     named: Named = lambda _rule: None
 
-    def decide(self, call: request.Request) -> Decision:
+    def decide(self, call: request.Request) -> decisions.Decision:
         """Returns the verdict on one request."""
         if not call.is_resource:
-            return ALLOW if call.method == "GET" else _deny_write()
+            return decisions.ALLOW if call.method == "GET" else decisions.deny_write()
         if self.namespaces is None:
             return self._decide(call)
         outside = namespace_limits.find_denial(call, self.namespaces)
         if outside is not None:
-            return Decision("deny", "policy.namespace", *outside)
+            return decisions.Decision("deny", "policy.namespace", *outside)
         decision = self._decide(call)
         if decision.verdict == "allow" and namespace_limits.is_listing(call):
             return replace(decision, namespaces=self.namespaces)
         return decision
 
-    def _decide(self, call: request.Request) -> Decision:
+    def _decide(self, call: request.Request) -> decisions.Decision:
         """Returns the verdict on one request for a resource, whatever its namespace."""
         if call.group in metrics_apis.GROUPS:
             return self._decide_on_metric(call)
@@ -130,27 +87,28 @@ class Policy:
         if ruled is not None and ruled.verdict != "allow":
             return ruled
         # A rule that still serves a part opens neither a tunnel nor an unknown subresource.
-        tunnel = _deny_tunnel(call)
+        tunnel = decisions.deny_tunnel(call)
         if tunnel is not None and call.resource == "nodes" and self.nodes:
             return replace(tunnel, instead="call k8s.node_logs(node) or k8s.node_summary(node)")
-        return tunnel or _deny_subresource(call) or ruled or self._decide_by_verb(call)
+        return tunnel or decisions.deny_subresource(call) or ruled or self._decide_by_verb(call)
 
-    def _decide_on_node(self, call: request.Request) -> Decision:
+    def _decide_on_node(self, call: request.Request) -> decisions.Decision:
         """Returns the verdict on a read of a node's kubelet."""
         for resource in _TOLD_BY_KUBELETS[call.kubelet]:
             ruled = self._apply_rules(replace(call, resource=resource))
             if ruled is not None:
                 return ruled
         if call.kubelet in self.nodes:
-            return ALLOW
+            return decisions.ALLOW
         reason = f"scripts do not read the {call.kubelet} of nodes here"
-        return Decision("deny", "policy.nodes", reason, f"the operator can set {call.kubelet} = true in [nodes]")
+        instead = f"the operator can set {call.kubelet} = true in [nodes]"
+        return decisions.Decision("deny", "policy.nodes", reason, instead)
 
-    def _decide_on_metric(self, call: request.Request) -> Decision:
+    def _decide_on_metric(self, call: request.Request) -> decisions.Decision:
         """Returns the verdict on a request to the APIs for custom and external metrics."""
         denial = metrics.find_denial(call)
         if denial is not None:
-            return _deny_tunnel(call) or Decision("deny", "policy.metrics", *denial)
+            return decisions.deny_tunnel(call) or decisions.Decision("deny", "policy.metrics", *denial)
         for described in metrics.list_described(call):
             ruled = self._apply_rules(described)
             if ruled is not None and ruled.verdict == "deny":
@@ -158,10 +116,10 @@ class Policy:
         # Attack: an adapter takes `networkpolicy.networking` for objects that a rule denies by their full name.
         denied = [rule for rule in (*self.defaults, *self.rules) if rule.denies_objects]
         if denied and metrics.is_of_unknown(call):
-            return _deny_unresolved(denied[0], call)
-        return _deny_tunnel(call) or self._apply_rules(call) or ALLOW
+            return decisions.deny_unresolved(denied[0], call)
+        return decisions.deny_tunnel(call) or self._apply_rules(call) or decisions.ALLOW
 
-    def _apply_rules(self, call: request.Request) -> Decision | None:
+    def _apply_rules(self, call: request.Request) -> decisions.Decision | None:
         """Returns the rules' decision, the strictest if several cover the request."""
         served: denied_resources.DeniedResource | None = None
         for rule in (*self.defaults, *self.rules):
@@ -169,31 +127,31 @@ class Policy:
             if is_hit and rule.serve != "nothing" and _is_plain_read(call):
                 served = _stricter(served, rule)
             elif is_hit:
-                return _deny_by(rule, call)
+                return decisions.deny_by(rule, call)
             elif is_hit is None:
-                return _deny_unresolved(rule, call)
+                return decisions.deny_unresolved(rule, call)
             elif self._is_mistaken(rule, call):
-                return _deny_mistaken(rule)
+                return decisions.deny_mistaken(rule)
         if served is None:
             return None
         kind = kinds.kind_of(call.group, call.resource)
         if kind is None:
             kind = self.resolve(call.group, call.version, call.resource)
-        return Decision("allow", served.id, serve=served.serve, kind=kind or "")
+        return decisions.Decision("allow", served.id, serve=served.serve, kind=kind or "")
 
-    def _judge_release(self, call: request.Request) -> Decision | None:
+    def _judge_release(self, call: request.Request) -> decisions.Decision | None:
         """Returns why a Helm release may not be read; None when it may, or the call is for something else."""
         if not call.is_release:
             return None
         if not self.releases:
-            return _DENY_RELEASES
+            return decisions.DENY_RELEASES
         # The built-in rule for Secrets does not apply, since the masking process never passes a release's Secret; nor
         # does one that serves more than it, the keys. The operator's other rules for Secrets or ConfigMaps do apply.
         own = tuple(rule for rule in self.rules if rule.serve != "keys")
         ruled = replace(self, defaults=(), rules=own)._apply_rules(releases.holder(call))
         if ruled is None or (ruled.serve == "metadata" and call.verb == "list"):
             return None
-        return _deny_content(ruled) if ruled.serve == "metadata" else ruled
+        return decisions.deny_content(ruled) if ruled.serve == "metadata" else ruled
 
     def _is_mistaken(self, rule: denied_resources.DeniedResource, call: request.Request) -> bool:
         """Says whether `rule` is about the request's group but names nothing in it, as far as discovery answers."""
@@ -234,17 +192,17 @@ class Policy:
         kind = place.kind or self.resolve(call.group, call.version, call.resource)
         return None if kind is None else kind.lower() == wanted
 
-    def _decide_by_verb(self, call: request.Request) -> Decision:
+    def _decide_by_verb(self, call: request.Request) -> decisions.Decision:
         """Allows reads and questions; decides on writes by the operator's setting."""
         if call.verb in _READS and call.method == "GET":
-            return ALLOW
+            return decisions.ALLOW
         resource = call.group, call.version, call.resource
         is_plain_create = call.verb == "create" and not call.subresource and not call.name
         if is_plain_create and resource in _QUESTIONS:
-            return ALLOW
+            return decisions.ALLOW
         if self.writes == "off":
-            return _deny_write()
-        return PLAN if self.writes == "plan" else DIRECT
+            return decisions.deny_write()
+        return decisions.PLAN if self.writes == "plan" else decisions.DIRECT
 
 
 def _is_plain_read(call: request.Request) -> bool:
@@ -264,75 +222,6 @@ def _stricter(
     return first
 
 
-def _deny_by(rule: denied_resources.DeniedResource, call: request.Request) -> Decision:
-    reason = f"the operator denies {rule.id}"
-    instead = "do without it"
-    if call.method != "GET" and (rule.serve != "nothing" or call.resource == "secrets"):
-        what = "Secrets are" if call.resource == "secrets" else "this is"
-        reason = f"{what} not written here, by the rule {rule.id}"
-        instead = "return the kubectl command instead"
-    elif rule.serve != "nothing":
-        reason = f"only metadata of {rule.id} is served"
-        if rule.serve == "keys":
-            reason = f"only metadata and key names of {rule.id} are served"
-        instead = "get, list or watch the objects themselves"
-    elif call.resource == "secrets":
-        instead = "look at what refers to it (env, volumes)"
-    return Decision("deny", "policy.denied_resource", reason, instead)
-
-
-def _deny_content(ruled: Decision) -> Decision:
-    """Denies a Helm release stored in objects of which the operator serves only the metadata."""
-    reason = f"only metadata of {ruled.rule} is served, and the release is kept in one"
-    return Decision("deny", "policy.denied_resource", reason, "list the releases")
-
-
-def _deny_unresolved(rule: denied_resources.DeniedResource, call: request.Request) -> Decision:
-    reason = f"kind unknown, and the operator denies {rule.id}"
-    instead = "check group, version and plural"
-    built_in = kinds.BUILT_IN.get(call.group, {})
-    close = difflib.get_close_matches(call.resource, built_in, n=1)
-    if close:
-        instead = f"did you mean {close[0]}?"
-    return Decision("deny", "policy.unresolved_kind", reason, instead)
-
-
-def _deny_mistaken(rule: denied_resources.DeniedResource) -> Decision:
-    reason = f"rule {rule.id} matches nothing, so its group is denied"
-    return Decision("deny", "policy.mistaken_rule", reason, "the operator must fix it")
-
-
-def _deny_tunnel(call: request.Request) -> Decision | None:
-    """Denies requests that open a tunnel, whose traffic no policy can see."""
-    if call.subresource in request.CONNECT:
-        kind = call.subresource
-    elif call.verb == "proxy":
-        kind = "proxy"
-    else:
-        return None
-    reason = f"{kind} is never available"
-    return Decision("deny", "policy.tunnel", reason, _INSTEAD_OF[kind])
-
-
-def _deny_subresource(call: request.Request) -> Decision | None:
-    """Denies subresources that are not on the list of known ones."""
-    # An unknown subresource may have any effect, even on GET, as nodes/proxy has.
-    if not call.subresource:
-        return None
-    known = _CUSTOM_SUBRESOURCES
-    if call.group in kinds.BUILT_IN:
-        known = kinds.READ_SUBRESOURCES if call.method == "GET" else kinds.WRITE_SUBRESOURCES
-    if call.subresource in known:
-        return None
-    reason = "this subresource is not known to be safe"
-    return Decision("deny", "policy.subresource", reason, "read the object itself")
-
-
 def _group_name(place: kinds.Place) -> str:
     """Returns the group as rules write it."""
     return place.group or "core"
-
-
-def _deny_write() -> Decision:
-    instead = "return the kubectl command instead"
-    return Decision("deny", "policy.read_only", "this server is read-only", instead)

@@ -17,7 +17,7 @@ from kubescript import config, errors, redaction, types
 from kubescript.broker import answer, broker, call, summary
 from kubescript.cluster import base
 from kubescript.kube import namespace_patterns, wildcards
-from kubescript.policy import policy
+from kubescript.policy import decisions, policy
 from kubescript.request import request
 from kubescript.sources import operations, question, remedies
 from kubescript.wire import exchanges
@@ -146,13 +146,13 @@ class SourceCall(broker.Broker):
         decision = self._judge_caller() or self._judge_points(call)
         if decision is not None:
             raise call.deny(decision)
-        call.decision = policy.ALLOW
+        call.decision = decisions.ALLOW
         if self._source.settings.kind == "prometheus" and self._question.expression:
             # The source stops working on a query that is not waited for.
             timeout = ("timeout", f"{call.seconds_left:.1f}")
             call.sent = replace(call.sent, query=(*call.sent.query, timeout))
 
-    def _judge_caller(self) -> policy.Decision | None:
+    def _judge_caller(self) -> decisions.Decision | None:
         """Returns the denial of a call that this caller may not make; None if there is none."""
         tenancy, namespace = self._source.settings.tenancy, self._question.namespace
         if tenancy == "namespace" and not namespace:
@@ -171,7 +171,7 @@ class SourceCall(broker.Broker):
             return _deny("policy.namespace", permitted, "name one of these")
         return None
 
-    def _judge_points(self, call: call.Call) -> policy.Decision | None:
+    def _judge_points(self, call: call.Call) -> decisions.Decision | None:
         """Returns the denial of a range query with too many points; None if it has few enough. Raises
         KubescriptError."""
         asked, most = self._question, self._source.settings.max_points
@@ -221,7 +221,7 @@ def _read_digits(response: types.Response) -> bytes:
     return body
 
 
-def _deny_points(series: int, points: int, most: int) -> policy.Decision:
+def _deny_points(series: int, points: int, most: int) -> decisions.Decision:
     return _deny(
         "policy.points",
         f"{series} series with {points} steps each are more than {most} points",
@@ -229,5 +229,5 @@ def _deny_points(series: int, points: int, most: int) -> policy.Decision:
     )
 
 
-def _deny(rule: str, reason: str, instead: str) -> policy.Decision:
-    return policy.Decision("deny", rule, reason, instead)
+def _deny(rule: str, reason: str, instead: str) -> decisions.Decision:
+    return decisions.Decision("deny", rule, reason, instead)

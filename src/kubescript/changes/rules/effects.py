@@ -14,7 +14,7 @@ from typing import Final, Literal
 from kubescript import config
 from kubescript.changes.rules import table, writes
 from kubescript.kube import images, selectors
-from kubescript.policy import policy
+from kubescript.policy import decisions
 from kubescript.request import request
 from kubescript.wire import inspection
 
@@ -43,7 +43,7 @@ class Notice:
 class Findings:
     """The rules' findings on a write's changes."""
 
-    denials: tuple[policy.Decision, ...] = ()
+    denials: tuple[decisions.Decision, ...] = ()
     notices: tuple[Notice, ...] = ()
 
 
@@ -90,7 +90,7 @@ def _list_rules(call: request.Request, changes: inspection.Changes) -> Iterator[
 
 def _deny_creation(
     call: request.Request, changes: inspection.Changes, rules: writes.Policy
-) -> Iterator[policy.Decision]:
+) -> Iterator[decisions.Decision]:
     """Denies an apply that creates its object if only changes are permitted."""
     if changes.before is None and changes.after is not None:
         denied = writes.check_verb(call, "create", rules)
@@ -100,7 +100,7 @@ def _deny_creation(
 
 def _targets(
     call: request.Request, changes: inspection.Changes, rules: writes.Policy, *, replaces: bool
-) -> Iterator[policy.Decision]:
+) -> Iterator[decisions.Decision]:
     matches = selectors.labels(rules.targets)
     is_new = changes.before is None and not replaces
     if matches is None or is_new:
@@ -114,7 +114,7 @@ def _targets(
         yield _deny("writes.targets", f"only objects with {rules.targets} may be changed", "leave this one as it is")
 
 
-def _counts(changes: inspection.Changes, rules: writes.Policy) -> Iterator[policy.Decision]:
+def _counts(changes: inspection.Changes, rules: writes.Policy) -> Iterator[decisions.Decision]:
     least, most = rules.replicas
     for text in list_counts(changes):
         if not is_count_within(text, least, most):
@@ -149,7 +149,7 @@ def _is_count(path: str) -> bool:
     return first.startswith("spec") and last in _COUNTS
 
 
-def _images(changes: inspection.Changes, rules: writes.Policy) -> Iterator[policy.Decision]:
+def _images(changes: inspection.Changes, rules: writes.Policy) -> Iterator[decisions.Decision]:
     if not rules.registries or changes.after is None:
         return
     # An image that the object already has is not an effect of this write.
@@ -159,7 +159,7 @@ def _images(changes: inspection.Changes, rules: writes.Policy) -> Iterator[polic
         yield _deny("writes.registries", f"images come from {writes.some(rules.registries)}", "choose such an image")
 
 
-def _risks(changes: inspection.Changes) -> Iterator[policy.Decision]:
+def _risks(changes: inspection.Changes) -> Iterator[decisions.Decision]:
     # Attack: a compromised masking process invents a risk that no rule covers.
     if set(changes.risks).difference(inspection.RISKS):
         yield _deny("writes.risks", "the change has a risk that is not known", writes.COMMAND)
@@ -216,5 +216,5 @@ def _objections(
             yield rule, objection.message
 
 
-def _deny(rule: str, reason: str, instead: str) -> policy.Decision:
-    return policy.Decision("deny", rule, reason, instead)
+def _deny(rule: str, reason: str, instead: str) -> decisions.Decision:
+    return decisions.Decision("deny", rule, reason, instead)

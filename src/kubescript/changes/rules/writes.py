@@ -16,7 +16,7 @@ from kubescript import config
 from kubescript.changes import requests
 from kubescript.changes.rules import table
 from kubescript.kube import kinds
-from kubescript.policy import policy
+from kubescript.policy import decisions
 from kubescript.request import request
 
 __all__ = [
@@ -78,7 +78,7 @@ class Policy:
         return tuple(rule.what for rule in table.RULES if self.level(rule) == "refuse")
 
 
-def find_objection(call: request.Request, rules: Policy) -> policy.Decision | None:
+def find_objection(call: request.Request, rules: Policy) -> decisions.Decision | None:
     """Returns why a write may not even be tried; None if it may."""
     # The first denial is enough; denials that cannot be lifted come first.
     denials = _denials(call, rules)
@@ -105,12 +105,12 @@ def operation(call: request.Request, *, exists: bool) -> table.Operation:
     return "UPDATE" if exists else "CREATE"
 
 
-def by(rule: table.Rule) -> policy.Decision:
+def by(rule: table.Rule) -> decisions.Decision:
     """Returns a built-in rule's denial."""
     return _deny(rule.id, rule.reason, COMMAND)
 
 
-def check_verb(call: request.Request, wanted: str, rules: Policy) -> policy.Decision | None:
+def check_verb(call: request.Request, wanted: str, rules: Policy) -> decisions.Decision | None:
     """Returns why a write may not do `wanted` (create, update, patch, delete) to such an object; None when it may."""
     if rules.verbs is None:
         return None
@@ -162,7 +162,7 @@ def some(names: tuple[str, ...]) -> str:
     return ", ".join(shown)
 
 
-def _denials(call: request.Request, rules: Policy) -> Iterator[policy.Decision]:
+def _denials(call: request.Request, rules: Policy) -> Iterator[decisions.Decision]:
     """Yields the objections to a request; those that cannot be lifted come first."""
     yield from _always(call)
     if rules.namespaces and not is_in_scope(call.namespace, rules.namespaces):
@@ -183,7 +183,7 @@ def _denials(call: request.Request, rules: Policy) -> Iterator[policy.Decision]:
         yield _deny("writes.verbs", f"no API server lets one {call.verb} it by name", COMMAND)
 
 
-def _always(call: request.Request) -> Iterator[policy.Decision]:
+def _always(call: request.Request) -> Iterator[decisions.Decision]:
     """Yields the objections that no setting lifts."""
     names = {call.resource, f"{call.resource}/{call.subresource}"}
     if not call.group and names & _UNPLANNED:
@@ -213,7 +213,7 @@ def _list_verbs(call: request.Request) -> frozenset[str]:
     return _VERBS - {"create"} if call.name else _VERBS
 
 
-def _list_refusals(call: request.Request, rules: Policy) -> Iterator[policy.Decision]:
+def _list_refusals(call: request.Request, rules: Policy) -> Iterator[decisions.Decision]:
     """Yields the built-in rules that refuse a write, whatever its dry run shows."""
     possible = _list_operations(call)
     for rule in table.RULES:
@@ -232,5 +232,5 @@ def _list_operations(call: request.Request) -> frozenset[table.Operation]:
     return frozenset(operation(call, exists=exists) for exists in states)
 
 
-def _deny(rule: str, reason: str, instead: str) -> policy.Decision:
-    return policy.Decision("deny", rule, reason, instead)
+def _deny(rule: str, reason: str, instead: str) -> decisions.Decision:
+    return decisions.Decision("deny", rule, reason, instead)

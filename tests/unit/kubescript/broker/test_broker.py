@@ -12,7 +12,7 @@ from kubescript import errors, types
 from kubescript.broker import broker, operation, records, summary
 from kubescript.broker import call as broker_call
 from kubescript.output import notes
-from kubescript.policy import denied_resources, policy
+from kubescript.policy import decisions, denied_resources, policy
 from kubescript.request import request
 from kubescript.wire import exchanges
 from kubescript_sandbox.host import cancellation
@@ -165,8 +165,8 @@ def test_a_plan_nobody_carries_out_is_denied(fake: Fake) -> None:
     """A verdict that is for writes performs no read, whatever the policy says."""
 
     class Planning(policy.Policy):
-        def decide(self, call: request.Request) -> policy.Decision:
-            return policy.Decision("plan")
+        def decide(self, call: request.Request) -> decisions.Decision:
+            return decisions.Decision("plan")
 
     reply, _ = reading.made(fake, Planning()).handle(PODS, operation.Operation(), 5)
     assert reply.fault is not None and reply.fault.code == "writes.verbs" and not fake.seen

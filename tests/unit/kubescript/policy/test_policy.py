@@ -12,12 +12,12 @@ import pytest
 
 from kubescript import errors
 from kubescript.kube import kinds
-from kubescript.policy import denied_resources, policy
+from kubescript.policy import decisions, denied_resources, policy
 from kubescript.request import request
 from kubescript.wire import exchanges
 
 
-def ask(method: str, path: str, rules: policy.Policy | None = None, query: str = "") -> policy.Decision:
+def ask(method: str, path: str, rules: policy.Policy | None = None, query: str = "") -> decisions.Decision:
     pairs = tuple(tuple(pair.split("=", 1)) for pair in query.split("&") if pair)
     body = msgspec.Raw(b"{}" if method in {"POST", "PUT", "PATCH"} else b"null")
     content_type = "merge-patch" if method == "PATCH" else "json"
@@ -117,12 +117,12 @@ def test_secrets_are_served_as_metadata(path: str, rules: policy.Policy) -> None
     """Without a rule of the operator's, get, list and watch of Secrets bring metadata, and all else is denied."""
     decision = ask("GET", path, rules)
     if path in PLAIN:
-        assert decision == policy.Decision("allow", "core/Secret", serve="metadata", kind="Secret")
+        assert decision == decisions.Decision("allow", "core/Secret", serve="metadata", kind="Secret")
     else:
         assert (decision.verdict, decision.rule) == ("deny", "policy.denied_resource")
     for method in ("POST", "PUT", "PATCH", "DELETE"):
         assert ask(method, "api/v1/namespaces/a/secrets/b", rules).rule == "policy.denied_resource"
-    assert ask("GET", "api/v1/pods", rules) == policy.Decision("allow")
+    assert ask("GET", "api/v1/pods", rules) == decisions.Decision("allow")
 
 
 # rules, path → what is served
@@ -281,7 +281,7 @@ def test_metrics_are_read_and_nothing_else(writes: policy.Writes) -> None:
     watched or followed further, whatever the server permits."""
     rules = policy.Policy(writes)
     for path in METRICS:
-        assert ask("GET", path, rules) == policy.Decision("allow"), path
+        assert ask("GET", path, rules) == decisions.Decision("allow"), path
         for method in ("POST", "PUT", "PATCH", "DELETE"):
             assert ask(method, path, rules).rule == "policy.metrics", (method, path)
     for path in NO_METRICS:

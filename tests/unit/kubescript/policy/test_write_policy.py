@@ -14,7 +14,7 @@ import pytest
 from kubescript import config, errors
 from kubescript.changes.rules import effects, table, write_settings, writes
 from kubescript.kube import images
-from kubescript.policy import policy
+from kubescript.policy import decisions
 from kubescript.request import request
 from kubescript.wire import exchanges, inspection
 from tests.kit import tokens
@@ -47,7 +47,7 @@ def denied(call: request.Request, **given: Any) -> str:
     return "" if decision is None else short(call, decision)
 
 
-def short(call: request.Request, decision: policy.Decision) -> str:
+def short(call: request.Request, decision: decisions.Decision) -> str:
     """The rule of a denial that says in few words why, and what to do."""
     assert decision.verdict == "deny" and decision.reason
     told = "; ".join(filter(None, (decision.reason, decision.instead)))

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from kubescript import errors
-from kubescript.policy import denied_resources, policy
+from kubescript.policy import decisions, denied_resources, policy
 from kubescript.request import nodes, request
 from kubescript.wire import exchanges
 
@@ -79,7 +79,7 @@ def test_the_operator_permits_each(asked: exchanges.Call, name: str) -> None:
     """Each read needs its setting, and is refused by rules about nodes, and to callers limited to namespaces."""
     read = nodes.parse(asked)
     own = frozenset({name})
-    assert policy.Policy(nodes=own).decide(read) == policy.Decision("allow")
+    assert policy.Policy(nodes=own).decide(read) == decisions.Decision("allow")
     refused = policy.Policy(nodes=frozenset({"logs", "summary"}) - own).decide(read)
     assert refused.rule == "policy.nodes" and f"{name} = true in [nodes]" in refused.instead
     for rule in RULES:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any, NoReturn, Self
 
 from kubescript.guest.sdk import client
+from kubescript.guest.sdk.calls import api_class
 from kubescript.guest.sdk.discovery import dynamic
 from kubescript.guest.sdk.objects import serialize
 
@@ -106,7 +107,7 @@ def stand_ins(choice: Choice) -> dict[str, Any]:
     return {"ApiClient": ApiClient, "Configuration": Configuration}
 
 
-class ApiClass(client.Api):
+class ApiClass(api_class.Api):
     """`client.CoreV1Api`; calling the class chooses the cluster."""
 
     __slots__ = ("_choice",)
@@ -115,7 +116,7 @@ class ApiClass(client.Api):
         super().__init__(choice.k8s._session, name)
         self._choice = choice
 
-    def __call__(self, *args: object, **kwargs: object) -> client.Api:
+    def __call__(self, *args: object, **kwargs: object) -> api_class.Api:
         """The class for the cluster of its `api_client`, or for the one loaded last."""
         chosen = self._choice.of(*args, *kwargs.values())
         return chosen.api(self._name)

@@ -3,33 +3,16 @@ reads rows with `rows_of` too."""
 
 from __future__ import annotations
 
-import datetime
-import decimal
-import fractions
 import itertools
-import math
-import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-from kubescript.guest.sdk.objects import fields, labelled, list_objects, list_view, object_text, streams, views
-from kubescript.guest.sdk.values import ages, timestamps
+from kubescript.guest.sdk.objects import cell_text, fields, labelled, object_text, streams, views
+from kubescript.guest.sdk.values import ages
 from kubescript_sandbox.language import classes
 from kubescript_sandbox.library import data_classes
 
 __all__ = ["rows_of", "table"]
-
-ABSENT: Final = "-"
-
-# Without a limit, a list that contains itself would have no end.
-MAX_DEPTH: Final = 4
-"""How many levels of lists in lists a cell shows."""
-MAX_ELEMENTS: Final = 50
-MAX_TEXT: Final = 2_000
-"""How many characters of a cell are kept before a table cuts it to its own width."""
-
-# White space and control characters. Attack: an escape sequence in a log line would reach a terminal.
-_BREAKS: Final = re.compile(r"[\s\x00-\x1f\x7f-\x9f\u2028\u2029]+")
 
 NO_ROWS: Final = "(no rows)"
 _WIDTH: Final = 60
@@ -75,7 +58,7 @@ def table(
     if not found:
         return NO_ROWS
     shown = _columns(columns if columns is not None else headers, found)
-    body = [[cell_text(_cell_value(row, column.key)) for column in shown] for row in found]
+    body = [[cell_text.write(_cell_value(row, column.key)) for column in shown] for row in found]
     _check_columns(shown, found, body)
     titles = [column.title for column in shown]
     lines = [titles, *body] if header and any(titles) else body
@@ -127,7 +110,7 @@ def _columns(wanted: Any, rows: Sequence[Any]) -> list[Column]:
     if wanted is None or wanted == "keys":
         return _own_columns(rows)
     if isinstance(wanted, Mapping):
-        return [Column(cell_text(title), key) for title, key in wanted.items()]
+        return [Column(cell_text.write(title), key) for title, key in wanted.items()]
     wanted = wanted.split(",") if isinstance(wanted, str) else list(wanted)
     several: list[Any] = []
     for each in wanted:
@@ -145,7 +128,7 @@ def _column(wanted: Any, index: int | None) -> Column:
     """Returns one column: a pair of title and key, a name, a position or a function."""
     if isinstance(wanted, tuple | list) and len(wanted) == 2:
         title, key = wanted
-        return Column(cell_text(title), key)
+        return Column(cell_text.write(title), key)
     if isinstance(wanted, str):
         name = wanted.strip()
         return Column(name, name if index is None else index)
@@ -232,7 +215,7 @@ def _check_columns(columns: Sequence[Column], rows: Sequence[Any], body: Sequenc
         if callable(key):
             continue
         # Any text in a cell shows that the field exists, so it need not be read again from every row.
-        if any(line[index] != ABSENT for line in body):
+        if any(line[index] != cell_text.ABSENT for line in body):
             continue
         if all(fields.read(row, key) is fields.MISSING for row in rows):
             raise fields.missing_everywhere(key, rows)
@@ -260,65 +243,3 @@ def _align(lines: Sequence[Sequence[str]]) -> str:
         cells = [cell.ljust(width) for cell, width in zip(line, widths, strict=True)]
         padded.append("  ".join(cells).rstrip())
     return "\n".join(padded)
-
-
-def cell_text(value: Any, depth: int = 0) -> str:
-    """Returns a value as one line of text; "-" when it is missing or empty."""
-    if depth > MAX_DEPTH:
-        return "…"
-    # The text is cut first: a cell may be a log, and the rest of it is not shown.
-    text = _value_text(value, depth)[:MAX_TEXT]
-    return _BREAKS.sub(" ", text).strip() or ABSENT
-
-
-def _value_text(value: Any, depth: int) -> str:
-    if value is None or value is fields.MISSING:
-        return ABSENT
-    if isinstance(value, str):
-        return str.__str__(value)
-    if isinstance(value, float | decimal.Decimal | fractions.Fraction):
-        return _number(float(value))
-    if isinstance(value, datetime.date):
-        return timestamps.format_time(value)
-    if isinstance(value, datetime.timedelta):
-        age = value if isinstance(value, ages.Age) else ages.Age.of(value)
-        return str(age)
-    return _compound(value, depth)
-
-
-def _compound(value: Any, depth: int) -> str:
-    """Returns the text of an object, a map, a sequence, or a value of any other type."""
-    below = depth + 1
-    if isinstance(value, views.View) and isinstance(value.get("metadata"), Mapping):
-        name = value["metadata"].get("name")
-        return cell_text(name, below)
-    if isinstance(value, Mapping):
-        pairs = (f"{cell_text(key, below)}={cell_text(value[key], below)}" for key in list(value))
-        return _join(pairs, len(value))
-    if isinstance(value, list_view.ListView | list_objects.ListObject | list | tuple | set | frozenset):
-        elements = sorted(value, key=repr) if isinstance(value, set | frozenset) else value
-        texts = (cell_text(each, below) for each in elements)
-        return _join(texts, len(value))
-    if isinstance(value, bytes | bytearray):
-        return bytes(value).decode("utf-8", "replace")
-    # A script's __str__ may return an instance of its own subclass of str.
-    return str.__str__(str(value))
-
-
-def _join(parts: Iterator[str], size: int) -> str:
-    """Returns the first parts, and the number of all if there are more."""
-    # Only the parts that are shown are taken from the iterator.
-    shown = ",".join(itertools.islice(parts, MAX_ELEMENTS))
-    if size <= MAX_ELEMENTS:
-        return shown
-    return f"{shown},… ({size} in all)"
-
-
-def _number(value: float) -> str:
-    """Returns a number with at most three decimals, or with three digits when it is below 0.1."""
-    if not math.isfinite(value) or value == int(value):
-        return str(value).removesuffix(".0")
-    # The number is rounded, so that 0.1 + 0.2 is 0.3.
-    if abs(value) >= 0.1:
-        return f"{value:.3f}".rstrip("0").rstrip(".")
-    return f"{value:.3g}"

@@ -173,24 +173,35 @@ def test_the_host_s_own_count_reads_no_flood_and_costs_the_script(worker: Worker
 
 
 PARTIAL: Final = answer("matrix", 1)[:-1] + b', "isPartial": true}'
-FAILED: Final = b'{"status": "error", "error": "timed out", "data": {"resultType": "vector", "result": []}}'
-STRANGE: Final = answer("samples", 1)
+EMPTY: Final = {"resultType": "vector", "result": []}
+SUCCESS: Final = {"status": "success", "data": {}}
+LESS: Final[tuple[tuple[str, dict[str, Any]], ...]] = (
+    ("prom.query('up')", {"status": "error", "error": "timed out", "data": EMPTY}),
+    ("prom.query('up')", {"status": "success", "data": EMPTY | {"resultType": "samples"}}),
+    ("prom.labels()", {"status": "error", "data": []}),
+    *((script, SUCCESS) for script in ("prom.labels()", "prom.alerts()", "prom.rules()", "prom.targets()")),
+    ("alertmanager.alerts()", {"status": "success", "data": [{}]}),
+    ("alertmanager.silences()", {}),
+    ("tempo.search()", {"error": "timed out"}),
+)
+"""Questions, and answers within 200 that do not say that there is nothing."""
 
 
 @pytest.mark.promise("D-03")
 def test_no_script_takes_a_part_or_a_failure_for_the_whole(source: api_server.Server, tmp_path: Path) -> None:
-    """The note under the answer tells of a part, even if the script prints nothing; a failure and an unknown form within
-    200 raise an error. The next answer is whole and has no note."""
+    """The note under the answer tells of a part, even if the script prints nothing; a failure within 200, and an answer
+    without its list, raise an error. The next answer is whole and has no note."""
     file = tmp_path / "server.toml"
-    file.write_text(f'[sources.prom]\nkind = "prometheus"\nurl = "{source.url}"\n')
+    kinds = ("prometheus", "alertmanager", "tempo")
+    file.write_text("".join(f'[sources.{kind}]\nkind = "{kind}"\nurl = "{source.url}"\n' for kind in kinds))
     flags = ("--config", str(file), "--kubeconfig", str(api_server.kubeconfig(tmp_path, "http://127.0.0.1:9")))
     with clients.asking(*flags) as ask:
-        for body, said in (
-            (PARTIAL, "1\n[partial: prometheus query (the source says that a part is missing)]"),
-            (FAILED, "source.unreadable"),
-            (STRANGE, "source.unreadable"),
-        ):
-            source.answer = api_server.whole(body)
-            assert said in clients.text(ask("len(prom.query('up'))"))
+        source.answer = api_server.whole(PARTIAL)
+        said = "1\n[partial: prometheus query (the source says that a part is missing)]"
+        assert clients.text(ask("len(prom.query('up'))")) == said
+        for script, told in LESS:
+            source.answer = api_server.whole(json.dumps(told).encode())
+            found = clients.text(ask(f"len({script})"))
+            assert "source.unreadable" in found, (script, found)
         source.answer = api_server.whole(answer("matrix", 1))
         assert clients.text(ask("len(prom.query('up'))")) == "1"

@@ -31,7 +31,6 @@ ANSWERS: Final[dict[str, Any]] = {
     f"prom.metadata('{USED}')": {USED: [{"type": "gauge"}]},
     '[s.lines for s in loki.query_range(\'{pod="web-1"} |= "error" != "3"\')]': [["error 1"]],
     "[s.lines for s in loki.query_range('{pod=~\"web-1|x\"} |~ \"(?i)ERR.* 3$\"', direction='forward')]": [["error 3"]],
-    "[s.lines for s in loki.query_range('{pod=\"web-1\"}', limit=2)]": [["error 3", "info 2"]],
     "loki.query_range('{pod=\"web-1\"}')[0].pod().status.phase": "Running",
     "loki.labels(), loki.label_values('pod', '{namespace=\"shop\"}')[-1]": [["namespace", "pod"], "web-3"],
     "[a.status.state for a in alertmanager.alerts(filter='severity=\"critical\"', silenced=False)]": ["active"],
@@ -52,6 +51,8 @@ REFUSALS: Final = {
 GAPS: Final = {
     f"prom.query_range('{USED}{{namespace=\"shop\"}}', '-2h')": "captured were the times from",
     "prom.label_values('pod')": "the snapshot holds only the series of rules, alerts and --series",
+    "[s.lines for s in loki.query_range('{pod=\"web-1\"}', limit=2)]": '[["error 3","info 2"]]\n[partial: loki query_range (2 only, '
+    "there may be more)]",
     "loki.query_range('{namespace=\"shop\"}')": "of 1 of these streams, only the newest lines were captured; of 1 of these "
     "streams, no line was captured",
 }

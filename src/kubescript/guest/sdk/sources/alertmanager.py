@@ -49,11 +49,11 @@ class Alertmanager(source.Source):
             receiver=receiver,
             namespace=namespace,
         )
-        return self._wrap("alerts", body)
+        return self._wrap_list("alerts", body)
 
     def silences(self, filter: Filter = None, *, namespace: str | None = None) -> Any:  # noqa: A002
         """The silences, those that have expired lately too: .status.state is "active", "pending" or "expired"."""
-        return self._wrap("silences", self._ask("silences", filter=_matchers(filter), namespace=namespace))
+        return self._wrap_list("silences", self._ask("silences", filter=_matchers(filter), namespace=namespace))
 
 
 def _matchers(given: Any) -> Any:

@@ -70,19 +70,19 @@ class Prometheus(source.Source):
         """Groups with .name and .rules: each rule has .name, .query, .state, .labels, .alerts. type: "alert" or
         "record"."""
         data = self._ask_for_data("rules", type=type, namespace=namespace)
-        return self._wrap("rules", data).get("groups") or []
+        return self._wrap_list("rules", data, "groups")
 
     def alerts(self, *, namespace: str | None = None) -> Any:
         """The alerts that are pending or firing: .labels, .annotations, .state, .activeAt, .value."""
         data = self._ask_for_data("alerts", namespace=namespace)
-        return self._wrap("alerts", data).get("alerts") or []
+        return self._wrap_list("alerts", data, "alerts")
 
     def targets(self, state: str | None = "active", *, namespace: str | None = None) -> Any:
         """What is scraped: .labels, .health ("up", "down"), .lastError, .lastScrape, .scrapeUrl. state: "active",
         "dropped" or "any"."""
-        data = self._wrap("targets", self._ask_for_data("targets", state=state, namespace=namespace))
-        active, dropped = (data.get(key) or [] for key in ("activeTargets", "droppedTargets"))
-        return dropped if state == "dropped" else active if state == "active" else [*active, *dropped]
+        data = self._ask_for_data("targets", state=state, namespace=namespace)
+        fields = [f"{each}Targets" for each in ("active", "dropped") if state in {each, "any", None}]
+        return [target for field in fields for target in self._wrap_list("targets", data, field)]
 
     def metadata(self, metric: str | None = None, *, namespace: str | None = None) -> Any:
         """A dict: for each metric a list of its .type, .help and .unit."""

@@ -115,7 +115,7 @@ class Source:
 
     def _list(self, operation: str, **arguments: Any) -> Any:
         """Makes one call whose answer is a list of what exists."""
-        return self._wrap(operation, self._ask_for_data(operation, **arguments)) or []
+        return self._wrap_list(operation, self._ask_for_data(operation, **arguments))
 
     def _tell(self, operation: str, warnings: list[str]) -> None:
         """Prints what the source says of its answer, such as that a part is missing."""
@@ -130,6 +130,20 @@ class Source:
     def _wrap(self, operation: str, body: Any) -> Any:
         """Returns a JSON answer as objects with attributes, like those of the cluster."""
         return views.wrap(self._decode(operation, lazy_json.decode_all, body), schemas.FREE)
+
+    def _wrap_list(self, operation: str, body: Any, field: str = "") -> Any:
+        """Returns the list that a JSON answer is, or has in a field, wrapped. Raises ApiException for an answer without
+        one: it does not say that there is nothing."""
+        found = self._decode(operation, lazy_json.decode_all, body)
+        try:
+            listed = found[field] if field else found
+        except (KeyError, TypeError):
+            listed = ""
+        if listed is None:  # an empty list, as programs in Go write it
+            listed = []
+        if not isinstance(listed, list):
+            raise failures.unreadable(self._title(operation), f"no list {field}".strip())
+        return views.wrap(listed, schemas.FREE)
 
     def _decode(self, operation: str, decode: Callable[[Any], T], text: Any) -> T:
         try:

@@ -50,7 +50,11 @@ class Tempo(source.Source):
     ) -> Any:
         """The traces that TraceQL selects from `start` (an hour ago) to `end` (now)."""
         body = self._ask("search", q=q, start=start, end=end, limit=limit, namespace=namespace)
-        found = self._wrap("search", body).get("traces") or []
+        answer = self._wrap("search", body)
+        # Where nothing was found, Tempo may write `metrics` alone.
+        if not isinstance(answer, views.View) or not {"traces", "metrics"} & set(answer):
+            raise failures.unreadable(self._title("search"), "no list traces")
+        found = answer.get("traces") or []
         for each in found:
             # Zeros are left out of the answer.
             each.setdefault("durationMs", 0)

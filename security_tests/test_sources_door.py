@@ -81,8 +81,8 @@ def _opened(source: Recording, namespaces: tuple[str, ...] | None = None, **more
         kubeconfig_later=True,
         sources={
             "prom": config.Source(kind="prometheus", url=source.url, **more),
-            "logs": config.Source(kind="loki", url=source.url, tenant="team-a", **more),
-            "traces": config.Source(kind="tempo", url=source.url, **more),
+            "logs": config.Source(kind="loki", url=source.url, tenant="team-a"),
+            "traces": config.Source(kind="tempo", url=source.url),
         },
     )
     with app.opened(settings.limit_namespaces(namespaces), spawner.Spawner(programs.WORKER)) as application:

@@ -5,6 +5,7 @@ The text comes from a script and is sent as it is, so it is only read here, in t
 
 from __future__ import annotations
 
+import difflib
 import itertools
 import re
 from collections.abc import Iterator, Sequence
@@ -70,7 +71,7 @@ def check_metric_query(text: str) -> None:
     tokens = _tokens(text)
     if not all(_find_selectors(tokens)):
         raise _refuse(
-            "a selector matches every series", 'name a metric or a label: http_requests_total{namespace="shop"}'
+            "a selector matches every series", 'a metric or a label into it: http_requests_total{namespace="shop"}'
         )
     _check_functions(tokens)
 
@@ -84,7 +85,7 @@ def check_log_query(text: str) -> None:
         raise _refuse("a string stands in single quotes", 'it in "..." or `...`')
     has_lines = next((token for token in tokens if token != "("), "") == "{"  # noqa: S105  not a password
     if has_lines and not all(_find_selectors(tokens)):
-        raise _refuse("the selector matches every stream", 'name a label: {namespace="shop"}')
+        raise _refuse("the selector matches every stream", 'a label into it: {namespace="shop"}')
     _check_stages(tokens)
 
 
@@ -132,9 +133,10 @@ def _check_functions(tokens: Sequence[str]) -> None:
         # Names of functions have no case in VictoriaMetrics.
         is_call = token == "("  # noqa: S105  not a password
         if is_call and (before[:1].isalpha() or before[:1] == "_") and before.lower() not in functions.KNOWN:
+            close = difflib.get_close_matches(before[:40].lower(), functions.KNOWN, n=1, cutoff=0.75)
             raise _refuse(
-                f"`{before[:40]}` is not among the functions that leave each label under its own name",
-                "a query without it, and join labels in the script",
+                f"`{before[:40]}` is no function here: only those that leave each label under its own name are",
+                f"`{close[0]}`" if close else "a query without it, and join labels in the script",
             )
 
 

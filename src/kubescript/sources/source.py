@@ -91,13 +91,21 @@ class SourceCall(broker.Broker):
         self._peer = answer.Peer(f"{source.name}, the source,", remedies.for_stranger(source.name, source.settings))
         self._question: question.Question
 
+    def _parse(self, call: call.Call, asked: exchanges.Call, timeout_s: float) -> None:
+        # A refused question is on record with its source and operation, too; any other path is the script's text.
+        if asked.path[-1] in self._source.kind.operations:
+            call.request = replace(call.request, path=self._name(asked))
+        super()._parse(call, asked, timeout_s)
+
+    def _name(self, asked: exchanges.Call) -> str:
+        """Returns the path of a call in records and notes, which say nothing of what was asked."""
+        return "/" + "/".join((*exchanges.SOURCES, self._source.name, asked.path[-1]))
+
     def _read(self, asked: exchanges.Call) -> request.Request:
         settings, now = self._source.settings, self._source.clock()
         self._question = question.read(self._source.kind, asked, settings, now, is_ours=self._is_ours)
-        # Records and notes name the source and the operation, not what was asked.
-        path = "/" + "/".join((*exchanges.SOURCES, self._source.name, asked.path[-1]))
-        own = self._question
-        return request.Request("GET", path, (), "get", is_resource=False, form=own.operation.form, named=own.label)
+        form, label = self._question.operation.form, self._question.label
+        return request.Request("GET", self._name(asked), (), "get", is_resource=False, form=form, named=label)
 
     def _send_as(self, parsed: request.Request) -> request.Request:
         return replace(parsed, path=self._question.path, query=self._question.query)

@@ -63,7 +63,7 @@ REFUSALS: Final = {
     "prom.query('up[')": "BadRequestException: 400 Bad Request: prometheus.query: invalid parameter",
     "prom.query_range('up[5m]')": "write rate(x[5m]), or x without [5m]",
     "loki.query('{namespace=\"shop\"} |= oh')": "BadRequestException: 400 Bad Request: loki.query: parse error",
-    "loki.query('{namespace=~\".*\"}')": "the selector matches every stream; write name a label",
+    "loki.query('{namespace=~\".*\"}')": "the selector matches every stream; write a label",
     "alertmanager.alerts(filter='oh no')": "400 Bad Request: alertmanager.alerts: bad matcher format",
     "tempo.trace('00')": "NotFoundException: 404 Not Found: tempo.trace: trace not found",
 }

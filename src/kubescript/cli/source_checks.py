@@ -60,7 +60,7 @@ def examine(settings: config.Settings, content: bytes | None, *, offline: bool) 
         for name, own in settings.sources.items():
             yield _examine(settings, name, own, cluster, offline=offline)
             if _sends_in_the_clear(own):
-                text = f"sends credentials over http to {own.url}: whoever is between reads them; use https"
+                text = f"sends credentials over http to {own.url}: everyone on the way can read them; use https"
                 yield findings.Finding("WARNING", _topic(name), text)
     finally:
         cluster.close()

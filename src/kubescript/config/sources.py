@@ -36,9 +36,10 @@ class Source(section.Section):
     """A Service of the cluster, `namespace/name:port`, which the server reaches through the API server's service proxy:
     `monitoring/prometheus-k8s:9090`. A port that speaks TLS is `namespace/https:name:port`."""
     auth: Literal["none", "server", "caller"] = "none"
-    """Whose token is sent: nobody's; the server's own for this cluster, from its kubeconfig or service account; or the
-    caller's. With `service`, nothing is sent on: this is who asks the API server's proxy. `none` means whoever reads
-    the cluster, and `caller` needs `acts_as` to be `caller` or `impersonate`."""
+    """Whose token is sent: none; the server's own for this cluster, from its kubeconfig or service account; or the
+    caller's. With `service` no token is sent to the source. The setting then says as whom the API server's proxy is
+    asked; `none` means as the user that reads the cluster, and `caller` needs `acts_as` to be `caller` or
+    `impersonate`."""
     audience: Annotated[str | None, Field(min_length=1)] = None
     """The audience of callers' tokens that this source takes, for `auth = "caller"`. Without it, a caller's token is
     only sent if this cluster's API server has reviewed it."""
@@ -49,7 +50,7 @@ class Source(section.Section):
     ca_file: section.UserPath | None = None
     """PEM file of the CA of the source's certificate; default: the system's CAs."""
     cert_file: section.UserPath | None = None
-    """PEM file of a client certificate; the source then knows the server by it."""
+    """PEM file of the client certificate that is shown to the source."""
     key_file: section.UserPath | None = None
     """PEM file of the client certificate's key."""
     tenant: str | None = None

@@ -259,6 +259,13 @@ def test_a_text_that_equals_every_name_reads_nothing_private() -> None:
     assert "there is no source 'x'" in world.failure(EVIL + "k8s.source(Equal('x'))")
 
 
+def test_no_field_of_a_line_takes_the_place_of_its_time() -> None:
+    """A table has the entries' own times and lines, whatever labels `| json` has made of a line."""
+    forged = {"stream": {"time": "FORGED", "line": "FORGED"}, "values": [["1790000000000000000", "one"]]}
+    world = World(**{"loki/query_range": _data("streams", [forged])})
+    assert world.run("table(loki.query_range('{}'))") == "time                  line\n2026-09-21T14:13:20Z  one"
+
+
 def test_a_source_of_another_cluster() -> None:
     """Is asked there, and its errors name the cluster."""
     world = World(**{"away/query": _refusal(503, b"down")})

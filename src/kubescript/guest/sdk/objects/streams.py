@@ -73,6 +73,7 @@ def expand(rows: list[Any]) -> list[Any]:
         if not isinstance(row, Stream):
             expanded.append(row)
             continue
-        shown = {name: value for name, value in row.labels.items() if name not in left_out}
+        # Attack: `| json` makes labels of a line's own fields, and a `time` among them would take the entry's place.
+        shown = {name: value for name, value in row.labels.items() if name not in (*left_out, "time", "line")}
         expanded += [{"time": entry.time, **shown, "line": entry.line} for entry in row.values]
     return expanded

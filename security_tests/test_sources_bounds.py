@@ -183,6 +183,7 @@ LESS: Final[tuple[tuple[str, dict[str, Any]], ...]] = (
     ("alertmanager.alerts()", {"status": "success", "data": [{}]}),
     ("alertmanager.silences()", {}),
     ("tempo.search()", {"error": "timed out"}),
+    ("tempo.trace('ab')", {}),
 )
 """Questions, and answers within 200 that do not say that there is nothing."""
 

@@ -50,6 +50,7 @@ SCRIPTS: Final[dict[str, Any]] = {
         3,
         ["web"],
     ],
+    "loki.label_values('none')": [],
     "s = loki.query_range('{namespace=\"shop\"}', limit=1)[0]\ns.lines, s.pod().metadata.name": [
         ["all is well"],
         "web",

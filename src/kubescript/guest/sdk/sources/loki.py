@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
+
 from kubescript.guest.sdk.sources import source
 
 __all__ = ["Loki"]
@@ -14,6 +16,7 @@ class Loki(source.Source):
 
     __slots__ = ()
 
+    _left_out = msgspec.Raw(b"[]")  # of labels, where there are none
     _help = (
         "{name}: log lines by LogQL.\n"
         "{name}.query_range('{{namespace=\"shop\"}} |= \"error\"', start='-1h', limit=100, direction='backward'): "

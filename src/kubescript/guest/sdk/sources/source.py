@@ -24,6 +24,7 @@ _MOST_WARNINGS: Final = 5
 """How many warnings of an answer a script's reader is told."""
 _LONGEST: Final = 300
 """How many characters of a warning are shown."""
+_ABSENT: Final = msgspec.Raw()
 _NO_LABELS: Final = msgspec.Raw(b"{}")
 _TIMES: Final = {"time": times.moment, "start": times.moment, "end": times.moment, "step": times.duration}
 """The arguments of all operations that are times."""
@@ -33,7 +34,7 @@ class _Answer(msgspec.Struct):
     """What Prometheus and Loki wrap their answers in."""
 
     status: Literal["success"]
-    data: msgspec.Raw
+    data: msgspec.Raw = _ABSENT
     warnings: list[str] = []
 
 
@@ -73,6 +74,8 @@ class Source:
 
     _help: ClassVar[str]
     """A few lines with examples, for `help`; {name} is what a script calls it."""
+    _left_out: ClassVar[msgspec.Raw] = _ABSENT
+    """What an answer without `data` says, as JSON; empty where it says nothing."""
 
     def __init__(self, session: session.Session, name: str, objects: labelled.Objects) -> None:
         self._session = session
@@ -94,7 +97,7 @@ class Source:
         body = self._ask(operation, **arguments)
         answer = self._decode(operation, _decode_answer, body)
         self._tell(operation, answer.warnings)
-        return answer.data
+        return self._left_out if answer.data is _ABSENT else answer.data
 
     def _ask_for_results(self, operation: str, **arguments: Any) -> Any:
         """Makes one query. Returns a list of series or streams; the text of an expression that is one."""

@@ -15,9 +15,10 @@ SHAPE: Final = (AttributeError, KeyError, TypeError, ValueError, OverflowError)
 
 
 def batches(answer: Any) -> list[Any]:
-    """Returns the batches of a trace in either version of the API: each has a resource and its spans."""
+    """Returns the batches of a trace in either version of the API: each has a resource and its spans.
+    Raises one of SHAPE."""
     trace = answer.get("trace", answer)
-    found: list[Any] = trace.get("batches") or trace.get("resourceSpans") or []
+    found: list[Any] = trace.get("batches") or trace["resourceSpans"]
     return found
 
 

@@ -45,6 +45,11 @@ HIDDEN: Final[dict[str, str]] = {
     "a label": answer(series(LABELS)),
     "a label, among others": answer(*[series()] * 700, series(LABELS), *[series()] * 700),
     "a label's text": answer(series(f'{{"__name__":"up","dsn":"postgres://app:{SECRET}@db/x"}}')),
+    "a label far from its name": answer(
+        series(f'{{"name":"DB_PASSWORD","namespace":"{"shop" * 200}","value":"{SECRET}"}}')
+    ),
+    "a rule": f'{{"status":"success","data":{{"groups":[{{"rules":[{{"query":"up{{password=~\\"{SECRET}|.+\\"}} > 0"}}]}}]}}}}',
+    "another rule": f'{{"status":"success","data":{{"groups":[{{"rules":[{{"query":"up{{api_key!~`{SECRET}`}}"}}]}}]}}}}',
     "an escaped name": answer(series(f'{{"db_p\\u0061ssword":"{SECRET}"}}')),
     "a warning": answer(series(), beside=f',"warnings":["bad query: password={SECRET}"]'),
     "statistics": answer(series(), more=f',"stats":{{"password":"{SECRET}"}}'),
@@ -85,6 +90,16 @@ def test_samples_keep_their_series_when_labels_are_masked(masking: redaction.Eng
     pairs = [(one["metric"]["pod"], one["values"]) for one in door.json["data"]["result"]]
     assert pairs == [(f"p{at}", [[at, str(at)]]) for at in range(1_100)]
     assert SECRET not in door.text.decode() and door.found.total() == 1_100
+
+
+@pytest.mark.promise("S-14")
+def test_values_of_a_label_that_only_holds_are_masked(masking: redaction.Engine, attacks: Count) -> None:
+    """A matcher can select the values of `value` beside one name, so all of them are masked; those of other labels
+    pass."""
+    attacks(1)
+    values = json.dumps({"status": "success", "data": [SECRET, "web-7c5ddbdf54-x2x9k"]})
+    assert SECRET not in Door(masking, "json", values, label="value").text.decode()
+    assert Door(masking, "json", values.replace(SECRET, "web-1"), label="pod").found == Counter()
 
 
 def attribute(name: str, value: object, kind: str = "stringValue") -> dict[str, object]:

@@ -35,8 +35,10 @@ class Door:
         *,
         packed: bool = False,
         echo: bool = False,
+        label: str = "",
     ) -> None:
-        """With `echo`, masks are drawn anew, as in the answer to a query."""
+        """With `echo`, masks are drawn anew, as in the answer to a query; `label` is that of a list of values."""
+        self._label = label
         self._mask = masking.echo if echo else masking.body
         self.found: Counter[str] = Counter()
         self.trailer: wire.Trailer | None = None
@@ -50,7 +52,7 @@ class Door:
     def _read(self, form: wire.Form, body: bytes, packed: bool) -> Iterator[bytes]:
         content = gzip.compress(body, mtime=0) if packed else body
         chunks = (content[at : at + 9_000] for at in range(0, len(content), 9_000))
-        call = replace(CALL, form=form, gzip=packed)
+        call = replace(CALL, form=form, gzip=packed, named=self._label)
         report = reading.Report(lambda kind: self.found.update((kind,)))
         self.trailer = yield from self._mask(call, chunks, report)
 

@@ -166,7 +166,9 @@ def _judge_document(rules: masker.Masker, about: masking.Body) -> Callable[[byte
     if about.secrets:
         also.insert(0, secret_objects.json_values)
     if about.named:
-        also.append(lambda piece: json_strings.elements(piece, about.named))
+        # Attack: a matcher selects the values of the label `value` that stand beside one name, which is not told here.
+        name = "password" if json_strings.is_holder(about.named.encode()) else about.named
+        also.append(lambda piece: json_strings.elements(piece, name))
     return lambda piece: rules.document(piece, also=also)
 
 

@@ -12,7 +12,7 @@ from typing import Final
 
 from kubescript_masking.engine import answers, blocks, columns, masker, scanner
 from kubescript_masking.engine.answers import Reader
-from kubescript_masking.text import linear, spans, unseen
+from kubescript_masking.text import encodings, linear, spans, unseen
 from kubescript_masking.text.spans import Span
 from kubescript_masking.wire import loglines
 
@@ -226,7 +226,9 @@ def _find_key_line(line: bytes, pattern: linear.Pattern) -> bytes:
         has_both_cases = run.upper() != run != run.lower()
         is_mixed = has_both_cases and any(map(run.__contains__, b"0123456789"))  # and not a hexadecimal checksum
         is_base64 = is_mixed or line[found.end() : found.end() + 1] == b"="
-        if is_base64 and len(run) <= _LONGEST_KEY_LINE and _BEHIND_KEY.match(line, found.end()) is not None:
+        is_at_end = _BEHIND_KEY.match(line, found.end()) is not None
+        # Base64 of a text is read like the text.
+        if is_base64 and is_at_end and len(run) <= _LONGEST_KEY_LINE and encodings.unfold(run) is None:
             return run
     return b""
 

@@ -188,15 +188,24 @@ def _find_by_key(data: bytes, head: bytes, start: int) -> tuple[str, str]:
         return text_of(key), ""
     above = head[:place].rstrip(_BLANK)
     if above.endswith(b","):
-        object_start = above.rfind(b"{") + 1
-        beside = [match[2] for match in _BESIDE.finditer(above[object_start:]) if _is_name(match)]
+        beside = _find_beside(above)
+        if not beside and start > _BACK and b"{" not in above:
+            # The labels of a series are sorted, so that others stand between `name` and `value`.
+            beside = _find_beside(data[max(0, start - _FAR_BACK) : start - _BACK + place])
         if beside:
-            return text_of(beside[-1]), "env-"
+            return text_of(beside), "env-"
     if above.endswith(b"{"):
         parent_head = above[:-1].rstrip(_BLANK).removesuffix(b":")
         parent, _ = _last_string(parent_head)
         key = parent or key
     return text_of(key), ""
+
+
+def _find_beside(above: bytes) -> bytes:
+    """Returns the name that stands last in front of a value, in its object; empty if there is none."""
+    object_start = above.rfind(b"{") + 1
+    beside = [match[2] for match in _BESIDE.finditer(above, object_start) if _is_name(match)]
+    return beside[-1] if beside else b""
 
 
 def _is_challenge(data: bytes, start: int) -> bool:

@@ -78,7 +78,7 @@ ANSWERS: Final[list[tuple[str, dict[str, Any], list[str]]]] = [
 ]  # fmt: skip
 """Calls, and the first lines of each answer."""
 REFUSALS: Final[list[tuple[str, dict[str, Any], str]]] = [
-    ("prometheus_query", {"query": "up["}, 'metrics.query: invalid parameter "query"'),
+    ("prometheus_query", {"query": "up["}, 'prom.query: invalid parameter "query"'),
     ("prometheus_query", {"query": '{job=~".*"}'}, "a selector matches every series"),
     ("prometheus_query", {"query": "up", "namespace": "shop"}, "this source takes no namespace"),
     ("alerts", {"source": "logs"}, "'logs' is not one of ['metrics', 'am']"),

@@ -61,9 +61,9 @@ SCRIPTS: Final[dict[str, Any]] = {
 }
 """Scripts and their results, with `shop` for the namespace."""
 REFUSALS: Final = {
-    "prom.query('up[')": "BadRequestException: 400 Bad Request: prometheus.query: invalid parameter",
+    "prom.query('up[')": "BadRequestException: 400 Bad Request: prom.query: invalid parameter",
     "prom.query_range('up[5m]')": "write rate(x[5m]), or x without [5m]",
-    "loki.query('{namespace=\"shop\"} |= oh')": "BadRequestException: 400 Bad Request: loki.query: parse error",
+    "loki.query('{namespace=\"shop\"} |= oh')": "BadRequestException: 400 Bad Request: loki.query_range: parse error",
     "loki.query('{namespace=~\".*\"}')": "the selector matches every stream; write a label",
     "alertmanager.alerts(filter='oh no')": "400 Bad Request: alertmanager.alerts: bad matcher format",
     "tempo.trace('00')": "NotFoundException: 404 Not Found: tempo.trace: trace not found",
@@ -133,7 +133,10 @@ def test_without_a_source_its_name_says_so(scratch: ControlPlane) -> None:
     """A model learns that there is none, and what there is instead."""
     with clients.asking("--kubeconfig", str(scratch.kubeconfig)) as ask:
         told = clients.text(ask("prom.query('up')"))
-        assert "name 'prom' is not defined; this server has none ([sources]" in told and "k8s.metricsV1beta1()" in told
+        assert (
+            "name 'prom' is not defined; there is none that you may use ([sources]" in told
+            and "k8s.metricsV1beta1()" in told
+        )
         assert clients.text(ask("1 + 1")) == "2"
 
 

@@ -2,34 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Final, NamedTuple
+from collections.abc import Sequence
+from typing import Final
 
 from kubescript.guest.kubectl.rows import cells
 from kubescript.guest.observability import rows, sources
 from kubescript.guest.sdk import client
+from kubescript.guest.sdk.objects import alerts as objects
 from kubescript.guest.sdk.objects import labelled
-from kubescript.guest.sdk.sources import alertmanager
 from kubescript.wire import messages
 
 __all__ = ["alerts"]
 
-_OBJECTS: Final = (
-    "namespace", "deployment", "statefulset", "daemonset", "job_name", "cronjob", "horizontalpodautoscaler",
-    "persistentvolumeclaim", "pod", "container", "node",
-)  # fmt: skip
-"""The labels that name objects of the cluster; they are shown before all others."""
-_OWN: Final = ("alertname", "severity")
 _TITLES: Final = ("alert", "severity", "state", "since", "labels", "summary")
-
-
-class _Alert(NamedTuple):
-    """One alert, of either source."""
-
-    labels: Mapping[str, str]
-    state: str
-    since: str
-    summary: str
 
 
 def alerts(
@@ -50,8 +35,7 @@ def alerts(
     options = {"namespace": namespace} if asked._name in namespaced else {}
     with sources.telling():
         answer = asked.alerts(**options)
-    read = _read_alertmanager if isinstance(asked, alertmanager.Alertmanager) else _read_prometheus
-    all_alerts = [read(each) for each in answer]
+    all_alerts = [objects.read(each) for each in answer]
     found = [each for each in all_alerts if _is_wanted(each, state, severity, namespace)]
     if not found:
         return messages.text("alerts_none", total=len(all_alerts), source=asked._name)
@@ -59,46 +43,23 @@ def alerts(
     return _write(found, limit)
 
 
-def _read_alertmanager(alert: Any) -> _Alert:
-    status = alert["status"]
-    state = "firing"
-    if status["state"] == "suppressed":
-        state = "silenced" if status.get("silencedBy") else "inhibited"
-    return _Alert(alert["labels"], state, alert.get("startsAt", ""), _summarize(alert))
-
-
-def _read_prometheus(alert: Any) -> _Alert:
-    return _Alert(alert["labels"], alert["state"], alert.get("activeAt", ""), _summarize(alert))
-
-
-def _summarize(alert: Any) -> str:
-    annotations = alert.get("annotations") or {}
-    return annotations.get("summary") or annotations.get("description") or annotations.get("message") or ""
-
-
-def _is_wanted(alert: _Alert, state: str | None, severity: str | None, namespace: str | None) -> bool:
+def _is_wanted(alert: objects.Alert, state: str | None, severity: str | None, namespace: str | None) -> bool:
     wanted = {"severity": severity, "namespace": namespace}
     is_labelled = all(value in {None, alert.labels.get(name)} for name, value in wanted.items())
     return is_labelled and state in {None, alert.state}
 
 
-def _write(found: Sequence[_Alert], limit: int) -> str:
+def _write(found: Sequence[objects.Alert], limit: int) -> str:
     """Returns a row for each of the first alerts."""
     labels = [each.labels for each in found]
-    same = {name: value for name, value in labelled.find_shared(labels).items() if name not in _OWN}
+    same = {name: value for name, value in labelled.find_shared(labels).items() if name not in objects.OWN_LABELS}
     body = []
     for each in found[:limit]:
-        names = [name for name in _order(each.labels) if name not in same]
+        names = [name for name in objects.order_labels(each.labels) if name not in same]
         shown = " ".join(f"{name}={each.labels[name]}" for name in names)
-        own = (each.labels.get(name) for name in _OWN)
+        own = (each.labels.get(name) for name in objects.OWN_LABELS)
         body.append([*own, each.state, cells.since(each.since), shown, each.summary])
     text = rows.write(_TITLES, body, same)
     if len(found) <= limit:
         return text
     return f"{text}\n{messages.text('alerts_cut', count=len(found) - limit)}"
-
-
-def _order(labels: Mapping[str, str]) -> list[str]:
-    """Returns the names of an alert's labels besides its own name and severity; those that name objects first."""
-    first = [name for name in _OBJECTS if name in labels]
-    return [*first, *(name for name in labels if name not in (*_OBJECTS, *_OWN))]

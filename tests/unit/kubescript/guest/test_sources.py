@@ -59,10 +59,13 @@ ANSWERS: dict[str, Any] = {
         "activeTargets": [{"labels": {"job": "payments"}, "health": "down", "lastError": "refused"}], "droppedTargets": [],
     }},
     "prom/rules": {"status": "success", "data": {"groups": [
-        {"name": "shop", "rules": [{"name": "Slow", "type": "alerting", "state": "pending", "query": "x > 1"}]}
+        {"name": "shop", "rules": [
+            {"name": "Slow", "type": "alerting", "state": "pending", "query": "x > 1"},
+            {"name": "Full", "type": "alerting", "state": "firing", "query": "y", "alerts": [{"labels": _labels("web")}]},
+        ]}
     ]}},
     "alertmanager/alerts": [{
-        "labels": {"alertname": "Slow", "severity": "critical"}, "startsAt": "2026-01-02T03:04:05Z",
+        "labels": {"alertname": "Slow", "severity": "critical", **_labels("web")}, "startsAt": "2026-01-02T03:04:05Z",
         "status": {"state": "suppressed", "silencedBy": ["s-1"]}, "receivers": [{"name": "team"}],
     }],
     "alertmanager/silences": [{"id": "s-1", "createdBy": "ann", "status": {"state": "active"}}],
@@ -137,9 +140,18 @@ class World:
          [["queue_a"], "Is it up?", None]),
         ("[{k: v for k, v in s.items()} for s in prom.series('up')], [t.lastError for t in prom.targets() if t.health != 'up' and t.labels.get('job')]",
          [[{"__name__": "up", "job": "web"}], ["refused"]]),
-        ("[(g.name, r.state, r.get('labels'), r.alerts) for g in prom.rules(type='alert') for r in g.rules]", [["shop", "pending", None, None]]),
+        ("[(g.name, r.state, r.get('labels'), r.alerts) for g in prom.rules(type='alert') for r in g.rules]", [["shop", "pending", None, None], ["shop", "firing", None, [{"labels": _labels("web")}]]]),
         ("a = alertmanager.alerts()[0]\na.labels['alertname'], a.status.state, a.startsAt, a.receivers[0].name, a.status.silencedBy, alertmanager.silences()[0].createdBy",
          ["Slow", "suppressed", "2026-01-02T03:04:05Z", "team", ["s-1"], "ann"]),
+        # alerts, and what else has labels, find their objects; labels read as attributes everywhere
+        ("a = alertmanager.alerts()[0]\na.pod().spec.node_name, a.object().kind, a.starts_at.year, a.labels.pod, prom.targets()[0].pod()",
+         ["n1", "Pod", 2026, "web", None]),
+        ("[r.alerts[0].object().metadata.name for g in prom.rules() for r in g.rules if r.alerts]", ["web"]),
+        ("s = prom.query('x')[0]\ns.labels.pod, {**s.labels}, s.labels, json.dumps(s.labels)",
+         ["web", _labels("web"), _labels("web"), json.dumps(_labels("web"))]),
+        ("table(alertmanager.alerts() * 2)", "alert  severity  state     since                 labels\n"
+         + "\n".join(["Slow   critical  silenced  2026-01-02T03:04:05Z  namespace=shop pod=web"] * 2)),
+        ("[s.lines[0] for s in loki.query('{a=\"b\"}')]", ["error: two", "error: three"]),
         ("s = loki.query_range('{a=\"b\"}')[0]\ns.stream['pod'], [(int(t), line) for t, line in s['values']][0], s.lines[1], s.values[1].time",
          ["web", [1790000002000000001, "error: two"], "error: one", "2026-09-21T14:13:21Z"]),
         ("loki.query_range('{a=\"b\"}')[0]", {"namespace": "shop", "pod": "web", "lines": ["error: two", "error: one"]}),
@@ -207,12 +219,18 @@ def _refusal(status: int, body: object) -> Exchange:
         ("prom.query_range('x', step='often')", "ValueError: step='often' is not a timedelta, seconds, or text such as \"5m\""),
         ("prom.query_range('x', start=[1])", "TypeError: start is a datetime"),
         ("prom.query(5.5)", "TypeError: query is text, not a float"),
-        ("prom.range_query('x')", "prom has no 'range_query'; it has alerts, label_values, labels, metadata, query, query_range, rules, series, targets"),
+        ("prom.range_query('x')", "prom has no 'range_query'; did you mean 'query'? it has alerts, label_values, labels, metadata, query, query_range, rules, series, targets"),
+        ("prom.qurey('x')", "prom has no 'qurey'; did you mean 'query'? it has"),
+        ("prom.query_range('x', stp=60)", "TypeError: prom.query_range() has no argument 'stp'; did you mean 'step'?"),
+        ("prom.query('x', timeout=9)", "prom.query() has no argument 'timeout'; did you mean 'time'?"),
+        ("loki.query('{a=\"b\"}', time='-1h')", "ValueError: lines have no single time: write loki.query_range(q, start=..., end=...)"),
+        ("prom.query('x')[0].lables", "this Series has no 'lables'; did you mean 'labels'?"),
+        ("prom.query('x')[0].labels.podd", "there is no label 'podd'; did you mean 'pod'?"),
         ("k8s.source('promm')", "ValueError: there is no source 'promm'; did you mean 'prom'?"),
         ("prom.query('x')[0].labels['podd']", "KeyError: 'podd'"),
         ("prom.query('x')[0].namespace", "this Series has no 'namespace'; write .labels['namespace']"),
         ("prom.query('x')[0]['podd']", "this Series has no 'podd'; did you mean 'pod'?"),
-        ("prom.query('x')[0].node", "this Series has no 'node'; it has .avg, .delta, .first, .labels,"),
+        ("prom.query('x')[0].node", "this Series has no 'node'; there are: avg, delta, first, labels,"),
         ("k8s.source('histograms').query('x')[0].value", "this series is a native histogram, which has no single value: ask for histogram_quantile"),
     ],
 )  # fmt: skip
@@ -227,14 +245,14 @@ def test_mistakes_of_a_script(script: str, message: str) -> None:
     ("answer", "message"),
     [
         (_refusal(400, {"status": "error", "errorType": "bad_data", "error": "parse error:\n unexpected end"}),
-         "BadRequestException: 400 Bad Request: away.query: parse error: unexpected end"),
+         "BadRequestException: 400 Bad Request: k8s.source('away').query: parse error: unexpected end"),
         (_refusal(400, b"log queries are not supported as an instant query type\n"),
          "as an instant query type; write loki.query_range(q, ...) for lines; loki.query(q) counts them"),
-        (_refusal(403, b"user cannot get resource"), "ForbiddenException: 403 Forbidden: away.query: user cannot get resource"),
-        (_refusal(404, b"404 page not found"), "NotFoundException: 404 Not Found: away.query: 404 page not found"),
-        (_refusal(503, b'"down"'), "ServiceException: 503 Service Unavailable: away.query: down"),
-        (Exchange(b"<html>"), "away.query: the answer is not what a source of this kind sends"),
-        ({"status": "success", "data": []}, "away.query: the answer is not what a source of this kind sends"),
+        (_refusal(403, b"user cannot get resource"), "ForbiddenException: 403 Forbidden: k8s.source('away').query: user cannot get resource"),
+        (_refusal(404, b"404 page not found"), "NotFoundException: 404 Not Found: k8s.source('away').query: 404 page not found"),
+        (_refusal(503, b'"down"'), "ServiceException: 503 Service Unavailable: k8s.source('away').query: down"),
+        (Exchange(b"<html>"), "k8s.source('away').query: the answer is not what a source of this kind sends"),
+        ({"status": "success", "data": []}, "k8s.source('away').query: the answer is not what a source of this kind sends"),
     ],
 )  # fmt: skip
 def test_what_a_source_says(answer: Any, message: str) -> None:
@@ -272,7 +290,7 @@ def test_a_source_of_another_cluster() -> None:
     world.k8s._announce(("a", "b"))
     assert world.run("k8s.context('b').source('loki').query_range('{}')[0].lines[1]") == "error: one"
     assert world.canned.last.context == "b"
-    assert "b: away.query: down" in world.failure("k8s.context('b').source('away').query('x')")
+    assert "b: k8s.source('away').query: down" in world.failure("k8s.context('b').source('away').query('x')")
     assert world.run("prom.query('x')[0].value") == 1.5 and world.canned.last.context == "a"
 
 
@@ -280,12 +298,19 @@ def test_warnings_are_told() -> None:
     """An answer that lacks something must not pass for a whole one."""
     world = World()
     world.run("k8s.source('scalars').query('42')")
-    assert world.printed == ["scalars.query warns: partial data: one store is away"]
+    assert world.printed == ["k8s.source('scalars').query warns: partial data: one store is away"]
 
 
 def test_help_is_short() -> None:
-    """A few lines with examples for each kind."""
+    """A few lines with examples for each kind, by the names that scripts have, whatever the operator's are."""
     world = World()
-    for kind in ("prom", "alertmanager", "loki", "tempo"):
-        text = repr(world.k8s.source(kind))
-        assert f"{kind}." in text and text.count("\n") < 8 and len(text) < 1_000, kind
+    world.k8s._session.sources = {"metrics": "prometheus", "alerts": "alertmanager", "logs": "loki", "traces": "tempo"}
+    for name, kind in zip(world.k8s._session.sources, ("prom", "alertmanager", "loki", "tempo"), strict=True):
+        text = repr(world.k8s.source(name))
+        assert (
+            text.startswith(f"{kind}: ")
+            and f"\n{kind}." in text
+            and f"{name}." not in text
+            and text.count("\n") < 8
+            and len(text) < 1_000
+        ), kind

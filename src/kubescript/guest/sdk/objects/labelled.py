@@ -27,6 +27,20 @@ class Objects(Protocol):
         """Returns the object, of this kind or else of the kind that the labels suggest; None if there is none."""
 
 
+class Labels(dict[str, str]):
+    """Labels by name; `labels.pod` is `labels["pod"]`."""
+
+    __slots__ = ()
+
+    # The guard of writes checks this: a script may change its labels.
+    _guarded_writes: ClassVar[bool] = True
+
+    def __getattr__(self, name: str) -> str:
+        if name in self:
+            return self[name]
+        raise AttributeError(f"there is no label {name!r}; {names.suggestion(name, self, _LISTED)}")
+
+
 class Labelled(Mapping[str, Any]):
     """One series or stream. Its labels are decoded when a script first reads them."""
 
@@ -38,23 +52,23 @@ class Labelled(Mapping[str, Any]):
     def __init__(self, labels: msgspec.Raw, objects: Objects) -> None:
         self._raw_labels = labels
         self._objects = objects
-        self._labels: dict[str, str] | None = None
+        self._labels: Labels | None = None
 
     @property
-    def labels(self) -> dict[str, str]:
+    def labels(self) -> Labels:
         """The labels by name."""
         if self._labels is None:
             text = masks.note(bytes(self._raw_labels))
-            self._labels = _decode_labels(text)
+            self._labels = Labels(_decode_labels(text))
         return self._labels
 
     @property
-    def metric(self) -> dict[str, str]:
+    def metric(self) -> Labels:
         """The labels, by Prometheus' name."""
         return self.labels
 
     @property
-    def stream(self) -> dict[str, str]:
+    def stream(self) -> Labels:
         """The labels, by Loki's name."""
         return self.labels
 
@@ -87,7 +101,7 @@ class Labelled(Mapping[str, Any]):
 
     def __getattr__(self, name: str) -> Any:
         is_label = not name.startswith("_") and name in self.labels
-        hint = f"write .labels[{name!r}]" if is_label else f"it has .{', .'.join(dir(self))}"
+        hint = f"write .labels[{name!r}]" if is_label else names.suggestion(name, dir(self), _LISTED)
         raise AttributeError(f"this {type(self).__name__} has no {name!r}; {hint}")
 
     def __iter__(self) -> Iterator[str]:

@@ -8,12 +8,15 @@ For a view, a shape maps a name to its JSON key (`fields`), and gives the shape 
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Mapping
-from typing import Final, NamedTuple
+from collections.abc import Callable, Container, Mapping
+from typing import Any, Final, NamedTuple
 
 from kubescript.guest.sdk.values import names, operations
 
-__all__ = ["FREE", "OBJECT", "OBJECT_LIST", "Field", "Shape", "metadata_only", "shape_of"]
+__all__ = ["FREE", "OBJECT", "OBJECT_LIST", "Field", "Shape", "answer_of_source", "metadata_only", "shape_of"]
+
+FindObject = Callable[[Mapping[str, str], str], Any]
+"""Returns the object that labels name, of this kind or of the one they suggest with \"\"; None if there is none."""
 
 
 class Field(NamedTuple):
@@ -38,6 +41,7 @@ class Shape:
         "element",
         "exact",
         "fields",
+        "find_object",
         "metadata_rule",
         "name",
         "plain",
@@ -62,10 +66,13 @@ class Shape:
     """The rule that hides all of the object but its metadata; empty if the object is whole."""
     withheld: Container[str]
     """The names of fields that the rule withholds."""
+    find_object: FindObject | None
+    """Finds the object that the labels of an alert, a rule or a target name; None for other objects."""
 
     def __init__(self, kind: str, *, closed: bool = False, plain: bool = False) -> None:
         self.metadata_rule = ""
         self.withheld = frozenset()
+        self.find_object = None
         self._kind = kind
         self.closed = closed
         self.plain = plain
@@ -202,6 +209,19 @@ class _ObjectShape(Shape):
             self.spelling = {}
             return self.spelling
         raise AttributeError(name)
+
+
+_TIMES_OF_SOURCES: Final = ("startsAt", "endsAt", "activeAt", "updatedAt", "lastScrape", "lastEvaluation")
+
+
+def answer_of_source(find_object: FindObject) -> Shape:
+    """Returns the shape of everything in the answer of a source: free, but for times by their snake_case names."""
+    made = Shape("", plain=True)
+    made.find_object = find_object
+    made.element = made
+    made.fields = {names.snake(key): Field(key, made, None, time=True) for key in _TIMES_OF_SOURCES}
+    made.spelling = {}
+    return made
 
 
 OBJECT: Final = _ObjectShape("", plain=True)

@@ -7,7 +7,7 @@ import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-from kubescript.guest.sdk.objects import cell_text, fields, labelled, object_text, streams, views
+from kubescript.guest.sdk.objects import alerts, cell_text, fields, labelled, object_text, streams, views
 from kubescript.guest.sdk.values import ages
 from kubescript_sandbox.language import classes
 from kubescript_sandbox.library import data_classes
@@ -142,6 +142,8 @@ def _own_columns(rows: Sequence[Any]) -> list[Column]:
     """Returns the columns of the rows' own names, in the order in which they first appear."""
     if all(isinstance(row, Mapping) and "metadata" in row for row in rows):
         return _object_columns(rows)
+    if alerts.read_all(rows[:1]) and alerts.read_all(rows):
+        return _alert_columns()
     titles: dict[str, None] = {}
     for row in rows:
         titles.update(dict.fromkeys(_names(row)))
@@ -180,6 +182,22 @@ def _object_columns(rows: Sequence[Any]) -> list[Column]:
     columns.append(Column("status", _state))
     columns.append(Column("age", ages.age))
     return columns
+
+
+def _alert_columns() -> list[Column]:
+    """Returns the columns of alerts; other labels follow those that name objects."""
+
+    def describe(alert: Any) -> str:
+        labels = alerts.read(alert).labels
+        return " ".join(f"{name}={labels[name]}" for name in alerts.order_labels(labels))
+
+    return [
+        Column("alert", "labels.alertname"),
+        Column("severity", "labels.severity"),
+        Column("state", lambda alert: alerts.read(alert).state),
+        Column("since", lambda alert: alerts.read(alert).since),
+        Column("labels", describe),
+    ]
 
 
 def _namespace(row: Any) -> Any:

@@ -31,6 +31,8 @@ _OF_ITS_KIND: Final = frozenset({"kind", "apiVersion"})
 _METADATA: Final = frozenset({"name", "namespace", "labels", "annotations", "raw"})
 """Attributes that an object reads from its metadata, except `raw`: that is the object itself, which also reads as plain
 data."""
+_FINDERS: Final = {"pod": "pod", "object": ""}
+"""The methods of what has labels in the answer of a source, and the kinds of object that they find."""
 _METHODS: Final = ("get", "items", "keys", "to_dict", "values")
 """The methods that `dir` lists for an object without a model."""
 
@@ -143,6 +145,8 @@ class View(base_view.BaseView):
             key = self._find_spelling(name)
         if key is not None and key in self._data and not private:
             return wrap(self._fetch(key), self._shape.element)
+        if by_attribute and name in _FINDERS and self._shape.find_object is not None:
+            return self._finder(_FINDERS[name])
         if by_attribute and name in _METADATA:
             own = self._metadata()
             if own is not None:
@@ -176,6 +180,13 @@ class View(base_view.BaseView):
         if names.nearest(name, self._data):
             return True
         return "metadata" in self._data and object_text.is_method(name)
+
+    def _finder(self, kind: str) -> Callable[[], Any]:
+        """Returns the function that finds the object which the labels of an alert, a rule or a target name."""
+        find, labels = self._shape.find_object, self._fetch("labels")
+        assert find is not None  # the caller has looked
+        known = labels.items() if isinstance(labels, dict) else ()
+        return lambda: find({name: text for name, text in known if isinstance(text, str)}, kind)
 
     def _metadata(self) -> Any:
         """Returns the metadata of a whole object, else None."""

@@ -24,7 +24,8 @@ class Alertmanager(source.Source):
         "{name}.alerts(filter='severity=\"critical\"', silenced=False): a list of alerts with .labels, .annotations, "
         ".startsAt, .status.state, .status.silencedBy and .receivers.\n"
         "{name}.silences(), expired too: .id, .matchers, .createdBy, .comment, .startsAt, .endsAt, .status.state.\n"
-        "filter: a matcher as text, a list of them, or a dict of labels."
+        "filter: a matcher as text, a list of them, or a dict of labels.\n"
+        "namespace='shop' in each call, where the source shows one namespace at a time."
     )
 
     def alerts(

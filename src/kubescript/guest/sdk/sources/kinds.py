@@ -27,7 +27,9 @@ def open_source(known: Mapping[str, str], name: Any, session: session.Session, o
     plain = str.__str__(name) if isinstance(name, str) else repr(name)
     if plain not in known:
         raise ValueError(f"there is no source {plain!r}; {names.suggestion(plain, known)}")
-    return _CLASSES[known[plain]](session, plain, objects)
+    kind = known[plain]
+    spoken = _GLOBALS[kind] if first_of_each(known)[_GLOBALS[kind]] == plain else f"k8s.source({plain!r})"
+    return _CLASSES[kind](session, plain, spoken, objects)
 
 
 def first_of_each(known: Mapping[str, str]) -> dict[str, str]:

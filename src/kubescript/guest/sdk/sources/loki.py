@@ -36,7 +36,12 @@ class Loki(source.Source):
         *,
         namespace: str | None = None,
     ) -> Any:
-        """LogQL that counts, now or at `time`: a list of series with .labels and .value. Lines are for query_range."""
+        """LogQL that counts, now or at `time`: a list of series with .labels and .value. For lines it is
+        query_range, of the last hour."""
+        if isinstance(query, str) and query.lstrip(" \t\n(").startswith("{"):
+            if time is not None:
+                raise ValueError(f"lines have no single time: write {self._spoken}.query_range(q, start=..., end=...)")
+            return self.query_range(query, limit=limit, direction=direction, namespace=namespace)
         return self._ask_for_results(
             "query", query=query, time=time, limit=limit, direction=direction, namespace=namespace
         )

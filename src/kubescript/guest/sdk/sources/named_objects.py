@@ -17,6 +17,7 @@ _KINDS: Final = {
     "horizontalpodautoscaler": "horizontalpodautoscalers.autoscaling",
     "persistentvolumeclaim": "persistentvolumeclaims",
     "pod": "pods",
+    "service": "services",
     "node": "nodes",
     "namespace": "namespaces",
 }

@@ -26,7 +26,8 @@ class Prometheus(source.Source):
         "table(found) and top(found, 5) know them.\n"
         "{name}.series('up'), labels(), label_values('job', 'up'), metadata('up'): what exists. "
         "{name}.rules(type='alert'), alerts(), targets(state='active').\n"
-        "Times: datetime, ISO text, seconds since the epoch, '-1h'."
+        "Times: datetime, ISO text, seconds since the epoch, '-1h'.\n"
+        "namespace='shop' in each call, where the source shows one namespace at a time."
     )
 
     def query(self, query: str, time: Any = None, *, namespace: str | None = None) -> list[series.Series]:

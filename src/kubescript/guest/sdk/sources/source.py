@@ -5,6 +5,7 @@ The host builds the request of fixed parts; a script gives only the values of an
 
 from __future__ import annotations
 
+import functools
 import inspect
 from collections.abc import Callable
 from typing import Any, ClassVar, Final, Literal, TypeVar
@@ -70,17 +71,25 @@ _decode_query_answer: Final = msgspec.json.Decoder(_QueryAnswer).decode
 class Source:
     """One source of the operator's. Its methods have the names and parameters of its HTTP API."""
 
-    __slots__ = ("_name", "_objects", "_session")
+    __slots__ = ("_name", "_objects", "_session", "_shape", "_spoken")
 
     _help: ClassVar[str]
     """A few lines with examples, for `help`; {name} is what a script calls it."""
     _left_out: ClassVar[msgspec.Raw] = _ABSENT
     """What an answer without `data` says, as JSON; empty where it says nothing."""
 
-    def __init__(self, session: session.Session, name: str, objects: labelled.Objects) -> None:
+    def __init__(self, session: session.Session, name: str, spoken: str, objects: labelled.Objects) -> None:
+        """`spoken` is what a script calls it, such as `prom`."""
         self._session = session
         self._name = name
+        self._spoken = spoken
+        self._shape = schemas.answer_of_source(objects.find)
         self._objects = objects
+
+    def __init_subclass__(cls) -> None:
+        for name, method in inspect.getmembers(cls, inspect.isfunction):
+            if not name.startswith("_"):
+                setattr(cls, name, _check_names(method))
 
     def _ask(self, operation: str, **arguments: Any) -> bytes:
         """Makes one call. Arguments that are None are left out; those of a list are repeated."""
@@ -132,7 +141,7 @@ class Source:
 
     def _wrap(self, operation: str, body: Any) -> Any:
         """Returns a JSON answer as objects with attributes, like those of the cluster."""
-        return views.wrap(self._decode(operation, lazy_json.decode_all, body), schemas.FREE)
+        return views.wrap(self._decode(operation, lazy_json.decode_all, body), self._shape)
 
     def _wrap_list(self, operation: str, body: Any, field: str = "") -> Any:
         """Returns the list that a JSON answer is, or has in a field, wrapped. Raises ApiException for an answer without
@@ -146,7 +155,7 @@ class Source:
             listed = []
         if not isinstance(listed, list):
             raise failures.unreadable(self._title(operation), f"no list {field}".strip())
-        return views.wrap(listed, schemas.FREE)
+        return views.wrap(listed, self._shape)
 
     def _decode(self, operation: str, decode: Callable[[Any], T], text: Any) -> T:
         try:
@@ -156,20 +165,35 @@ class Source:
 
     def _title(self, operation: str) -> str:
         where = f"{self._session.context}: " if self._session.context else ""
-        return f"{where}{self._name}.{operation}"
+        return f"{where}{self._spoken}.{operation}"
 
     def __getattr__(self, name: str) -> Any:
         known = dir(self)
         spelled = names.find_spelling(name, known)
         if name.startswith("_") or spelled is None:
-            raise AttributeError(f"{self._name} has no {name!r}; it has {', '.join(known)}")
+            near = "".join(f"did you mean {each!r}? " for each in names.nearest(name, known))
+            raise AttributeError(f"{self._spoken} has no {name!r}; {near}it has {', '.join(known)}")
         return getattr(self, spelled)
 
     def __dir__(self) -> list[str]:
         return [name for name, _ in inspect.getmembers(type(self), inspect.isfunction) if not name.startswith("_")]
 
     def __repr__(self) -> str:
-        return self._help.format(name=self._name)
+        return self._help.format(name=self._spoken)
+
+
+def _check_names(method: Callable[..., T]) -> Callable[..., T]:
+    """Returns a method whose error for an unknown argument names the nearest one."""
+    known = [name for name in inspect.signature(method).parameters if name != "self"]
+
+    @functools.wraps(method)
+    def call(self: Source, *values: Any, **arguments: Any) -> T:
+        for name in arguments.keys() - set(known):
+            call = f"{self._spoken}.{method.__name__}()"
+            raise TypeError(f"{call} has no argument {name!r}; {names.suggestion(name, known)}")
+        return method(self, *values, **arguments)
+
+    return call
 
 
 def _texts(value: Any, name: str) -> list[str]:

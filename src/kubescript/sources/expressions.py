@@ -26,7 +26,7 @@ _TOKEN: Final = re.compile(
     r"|(?P<comment>//|/\*|#)"
     r"|(?P<sign>\|[=~>]|![=~>]|=~|[=<>]=|[-{}()\[\],|=<>!+*/%^@])"
     # Loki reads a number and a word behind it as two: no unit has four letters.
-    r"|(?P<blank>(?![0-9A-Za-z.]*[A-Za-z]{4})[0-9][0-9A-Za-z.]*(?![A-Za-z0-9_:])|[ \t\n]+|\.)"
+    r"|(?P<blank>(?![0-9A-Za-z.]*[A-Za-z]{4})[0-9][0-9A-Za-z.]*(?![A-Za-z0-9_])|[ \t\n]+|\.)"
 )
 _CONTROL: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
 _FLAGS: Final = re.compile(r"\(\?[A-Za-z]+\)")

@@ -15,6 +15,7 @@ PROMQL = [
     'up{job!="x"} and on (pod) kube_pod_info{node=~".+"}',
     'topk(3, {namespace="shop"}) > bool 1.5e3 and up @ end() offset 1h30m',
     "1 + 1",
+    "max_over_time((up < 1)[3h:1m]) + min_over_time(rate(x[5m])[1h:] offset 30m)",
     'vector(1) or up{a="}"}',
 ]
 LOGQL = [

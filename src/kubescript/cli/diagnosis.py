@@ -70,6 +70,8 @@ class Cluster:
     """The cluster's answers; None for a snapshot, and if it was not asked."""
     sources: tuple[findings.Finding, ...] = ()
     """The findings about its sources."""
+    nodes: tuple[str, ...] = ()
+    """What scripts may read from its nodes: logs, summary."""
 
     @property
     def healthy(self) -> bool:
@@ -123,6 +125,8 @@ class Cluster:
             if rules:
                 names = ", ".join(rules)
                 text += f"; only {part}: {names}"
+        if self.nodes:
+            text += f"; of nodes: {', '.join(self.nodes)}"
         if self.levels:
             text += f"; levels: {', '.join(self.levels)}"
         return text

@@ -229,6 +229,7 @@ def _cluster(
         asked=needs_no_answer or has_custom_rules or answer is not None,
         answer=answer,
         sources=tuple(source_checks.examine(settings, content, offline=offline)),
+        nodes=tuple(sorted(settings.nodes.reads)),
     )
 
 

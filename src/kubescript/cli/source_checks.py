@@ -3,10 +3,13 @@ if it does not."""
 
 from __future__ import annotations
 
+import contextlib
 import re
 import time
 import urllib.parse
 from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Final
 
 import msgspec
@@ -14,8 +17,10 @@ import msgspec
 from kubescript import config, errors, types
 from kubescript.broker import answer
 from kubescript.cli import findings
-from kubescript.cluster import live
+from kubescript.cluster import base, live
 from kubescript.request import request
+from kubescript.snapshot import snapshot
+from kubescript.snapshot.sources import saved_source
 from kubescript.sources import opening, operations, remedies
 from kubescript_masking.wire import lists
 from kubescript_sandbox.host import cancellation
@@ -30,8 +35,11 @@ _VERSION: Final = re.compile(r"v?[0-9][0-9A-Za-z.+_-]{0,60}")
 _ABOUT_ALL: Final = {
     "prometheus": ("/api/v1/query", (("query", "vector(1)"),)),
     "alertmanager": ("/api/v2/alerts", (("filter", 'alertname=""'),)),
+    "loki": ("/loki/api/v1/labels", ()),
+    "tempo": ("/api/search", (("limit", "1"),)),
 }
-"""Kind → a small question about all namespaces, which a proxy that shows one at a time refuses."""
+"""Kind → a small question that only it answers. It is about all namespaces, so that a proxy that shows one at a time
+refuses it."""
 _LOOPBACK: Final = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
@@ -53,7 +61,10 @@ class _Document(msgspec.Struct, rename="camel"):
 def examine(settings: config.Settings, content: bytes | None, *, offline: bool) -> Iterator[findings.Finding]:
     """Yields the findings about each source of one cluster; `content` is a found cluster's kubeconfig. With `offline`,
     no source is asked. Raises nothing: failures are findings."""
-    if not settings.sources or settings.snapshot is not None:
+    if settings.snapshot is not None:
+        yield from _list_saved(settings.snapshot)
+        return
+    if not settings.sources:
         return
     cluster = live.Live(content or settings.kubeconfig, settings.context)
     try:
@@ -77,8 +88,22 @@ def _examine(
     try:
         mark, said = _ask(name, own, cluster)
     except errors.ClusterError as error:
-        mark, said = "FAILED", error.explained
+        is_slow = error.code == "cluster.timeout"
+        mark, said = "FAILED", f"no answer in {_ANSWER_S:g} s" if is_slow else error.explained
     return findings.Finding(mark, _topic(name), f"{about}: {said}")
+
+
+def _list_saved(folder: Path) -> Iterator[findings.Finding]:
+    """Yields a finding about the sources of a snapshot, if there are any."""
+    try:
+        with contextlib.closing(snapshot.Snapshot(folder)) as cluster:
+            saved = saved_source.open_sources(cluster.saved)
+    except errors.KubescriptError as error:
+        yield findings.Finding("FAILED", "saved sources", error.explained)
+        return
+    if saved:
+        named = ", ".join(f"{name} ({each.about.kind})" for name, each in saved.items())
+        yield findings.Finding("ok", "saved sources", named)
 
 
 def _is_asked_as_caller(settings: config.Settings, own: config.Source) -> bool:
@@ -91,26 +116,42 @@ def _is_asked_as_caller(settings: config.Settings, own: config.Source) -> bool:
 def _ask(name: str, own: config.Source, cluster: live.Live) -> tuple[findings.Mark, str]:
     """Asks one source for its version, or one that keeps namespaces apart for something of all. Raises
     ClusterError."""
-    deadline = time.monotonic() + _ANSWER_S
-    version = operations.KINDS[own.kind].version, ()
-    path, query = _ABOUT_ALL[own.kind] if own.tenancy == "namespace" else version
-    asked = request.Request("GET", path, query, verb="get", is_resource=False)
-    server = opening.connect(name, own, cluster, cluster, None)
-    try:
-        response = server.perform(asked, deadline - time.monotonic(), cancellation.Cancellation())
-        body = _read(response)
-    finally:
-        server.close()
-    peer = answer.Peer("it", remedies.for_stranger(name, own))
-    fault = answer.find_fault(asked, response, peer)
-    if fault is not None:
-        raise fault
-    if response.status == 200 and own.tenancy == "namespace":
-        return "FAILED", 'it answers without a namespace, so it shows all: set tenancy = "none"'
-    if response.status == 200:
+    connected = opening.connect(name, own, cluster, cluster, None)
+    with contextlib.closing(connected) as server:
+        question = _Question(name, own, server, time.monotonic() + _ANSWER_S)
+        if own.tenancy == "namespace":
+            status, _ = question.ask(*_ABOUT_ALL[own.kind])
+            if status == 200:
+                return "FAILED", 'it answers without a namespace, so it shows all: set tenancy = "none"'
+            return _explain(name, own, status)
+        status, body = question.ask(operations.KINDS[own.kind].version)
+        if status == 404 and question.ask(*_ABOUT_ALL[own.kind])[0] == 200:
+            return "ok", "it answers, and tells no version, as old ones do"
+    if status == 200:
         found = _find_version(body)
         return ("ok", f"version {found}") if found else ("WARNING", "it answers, but tells no version")
-    return _explain(name, own, response.status)
+    return _explain(name, own, status)
+
+
+@dataclass(frozen=True, slots=True)
+class _Question:
+    """The questions to one source."""
+
+    name: str
+    own: config.Source
+    server: base.Server
+    deadline: float
+
+    def ask(self, path: str, query: tuple[tuple[str, str], ...] = ()) -> tuple[int, bytes]:
+        """Returns the status and the body of an answer. Raises ClusterError."""
+        asked = request.Request("GET", path, query, verb="get", is_resource=False)
+        response = self.server.perform(asked, self.deadline - time.monotonic(), cancellation.Cancellation())
+        body = _read(response)
+        peer = answer.Peer("it", remedies.for_stranger(self.name, self.own))
+        fault = answer.find_fault(asked, response, peer)
+        if fault is not None:
+            raise fault
+        return response.status, body
 
 
 def _explain(name: str, own: config.Source, status: int) -> tuple[findings.Mark, str]:
@@ -121,8 +162,9 @@ def _explain(name: str, own: config.Source, status: int) -> tuple[findings.Mark,
         return "ok", f"it answers ({status}), and is asked about one namespace at a time"
     if remedy:
         return "FAILED", f"it refuses us ({status}): {remedy}"
-    if status == 404:
-        return "WARNING", "it answers, but has no version there (404): check the prefix in `url`, unless it is old"
+    setting = "`url` and its prefix" if own.service is None else "`service`: namespace, name and port of a Service"
+    if status in {404, 503}:
+        return "FAILED", f"no {own.kind} answers there ({status}): check `kind`, and {setting}"
     return "FAILED", f"it answers {status}"
 
 

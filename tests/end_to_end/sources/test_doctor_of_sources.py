@@ -58,6 +58,9 @@ def test_each_source_is_asked_for_its_version_or_what_to_fix_is_said(
         "guess": table("guess", "prometheus", safe.url, f'{ca}basic_auth_file = "{tmp_path / "wrong"}"'),
         "page": table("page", "tempo", stranger.url),
         "dead": table("dead", "loki", f"http://127.0.0.1:{clients.free_port()}"),
+        "prefix": table("prefix", "loki", f"{loki.url}/loki"),
+        "kind": table("kind", "prometheus", alertmanager.url),
+        "service": '[sources.service]\nkind = "loki"\nservice = "default/nothing:80"\nauth = "server"\n',
     }
     (tmp_path / "server.toml").write_text("".join((*right.values(), *wrong.values())))
     cluster = ("--kubeconfig", str(scratch.kubeconfig))
@@ -68,12 +71,15 @@ def test_each_source_is_asked_for_its_version_or_what_to_fix_is_said(
         "metrics": ("ok", f"prometheus at {safe.url}: version {prometheus3_kit.VERSION}"),
         "old": ("ok", ": version 2.42."),
         "alerts": ("ok", f": version {alertmanager_kit.VERSION}"),
-        "logs": ("WARNING", "no version there (404): check the prefix in `url`"),
+        "logs": ("ok", "it answers, and tells no version, as old ones do"),
         "theirs": ("ok", "not asked: it is asked as the caller"),
         "unknown": ("FAILED", "`ca_file`"),
         "guess": ("FAILED", "it refuses us (401): check auth, token_file, basic_auth_file"),
         "page": ("FAILED", "not to a login page"),
         "dead": ("FAILED", "cannot be reached"),
+        "prefix": ("FAILED", "no loki answers there (404): check `kind`, and `url` and its prefix"),
+        "kind": ("FAILED", "no prometheus answers there (404): check `kind`, and `url` and its prefix"),
+        "service": ("FAILED", "no loki answers there (404): check `kind`, and `service`: namespace, name and port"),
     }
     assert code == 1 and texts.keys() == said.keys()
     for name, (mark, text) in said.items():

@@ -141,7 +141,10 @@ def _of_claims() -> Iterator[Series]:
         free, lost = _FREE_SPACE[name]
         labels = {"namespace": space, "persistentvolumeclaim": name, "job": "kubelet", "instance": "node-a1:10250"}
         yield _gauge("kubelet_volume_stats_capacity_bytes", labels, None, _flat(size), GIB, noise=0)
-        yield _gauge("kubelet_volume_stats_available_bytes", labels, None, _shrinking(free, lost), GIB, noise=0.003)
+        left = _gauge("kubelet_volume_stats_available_bytes", labels, None, _shrinking(free, lost), GIB, noise=0.003)
+        yield left
+        used = [None if value is None else size * GIB - value for value in left.values]
+        yield Series("kubelet_volume_stats_used_bytes", labels, used)
 
 
 def _of_owners() -> Iterator[Series]:

@@ -59,7 +59,8 @@ def test_hostile_files_of_sources_are_refused(tmp_path: Path) -> None:
 
 @pytest.mark.promise("O-02")
 def test_no_definition_has_the_name_of_a_saved_source(tmp_path: Path) -> None:
-    """A stranger names the sources of an archive, so their names stand in no tool's definition; scripts learn them."""
+    """A stranger names the sources of an archive, so their names stand in no tool's definition; scripts learn them, and
+    answers with them are marked."""
     saved_sources.write(tmp_path)
     for name in ("obey-me", "obey-me-too"):
         saved_sources.write_source(tmp_path, name, "loki", series={"data": []})
@@ -70,8 +71,9 @@ def test_no_definition_has_the_name_of_a_saved_source(tmp_path: Path) -> None:
     async def list_tools() -> str:
         flags = ("--toolsets", "code,observability", "--snapshot", str(tmp_path))
         async with clients.connect("memory", flags) as client:
-            unknown = clients.text(await clients.evaluate(client, "k8s.source('x')"))
-            assert "there are: obey-me, obey-me-too\n" in unknown
+            unknown = clients.whole(await clients.evaluate(client, "k8s.source('x')"))
+            assert "there are: obey-me, obey-me-too\n" in unknown and unknown.startswith("[untrusted ")
+            assert clients.whole(await clients.evaluate(client, "str(loki)")).startswith("[untrusted ")
             return str(await client.list_tools())
 
     definitions = anyio.run(list_tools)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import contextvars
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from types import MappingProxyType
 from typing import Final
 
@@ -47,11 +47,13 @@ class Contexts:
         clusters: Mapping[str, accesses.ClusterAccess],
         known: directory.Directory | None = None,
         sources: Mapping[str, str] = MappingProxyType({}),
+        told: Collection[str] = (),
     ) -> None:
         """`known` has the labels of the clusters; None: they have none, and none comes or goes. `sources` are the kinds
-        of the clusters' sources, by name."""
+        of the clusters' sources, by name, and `told` those names that the operator has given."""
         self.sources = dict(sources)
         """The kinds of the sources that a script may ask, by name."""
+        self._has_saved_sources = not sources.keys() <= set(told)
         self._clusters = clusters
         self._known = known
 
@@ -136,9 +138,9 @@ class Contexts:
 
     @property
     def is_named_by_data(self) -> bool:
-        """Whether names and namespace come from a saved cluster's text instead of the operator."""
+        """Whether names, of sources too, or the namespace come from a saved cluster's text instead of the operator."""
         try:
-            return self.default.cluster.is_named_by_data
+            return self._has_saved_sources or self.default.cluster.is_named_by_data
         except errors.KubescriptError:
             return False
 

@@ -110,9 +110,8 @@ class Tenant:
         self._accesses = cluster_parts.open_all(
             settings, engine, known, shared.rates, self.shelf, act, bearer, checked=is_checked
         )
-        self.contexts = contexts.Contexts(
-            self._accesses, known, cluster_parts.list_source_kinds(settings, self._accesses)
-        )
+        kinds = cluster_parts.list_source_kinds(settings, self._accesses)
+        self.contexts = contexts.Contexts(self._accesses, known, kinds, settings.source_kinds)
         self.planning = self._planning(self._accesses)
         """The planning; None where no cluster takes plans."""
         self.evaluator = self._evaluator(shared.executor, self.contexts, shared.places)

@@ -43,7 +43,7 @@ class CallHandler(Protocol):
 
     @property
     def is_named_by_data(self) -> bool:
-        """Whether names and namespace are text from a saved cluster."""
+        """Whether names and namespace, or names of sources, are text from a saved cluster."""
 
     def handle(self, asked: exchanges.Call, operation: operation.Operation, timeout_s: float) -> broker.Answer:
         """See `broker.Broker.handle`."""

@@ -20,6 +20,10 @@ __all__ = ["ANY", "TABLE", "Answer", "Count", "Document", "Events", "List", "Res
 
 _MAX_HELD: Final = 128 * 1024 * 1024
 """The maximum size in bytes of one document, or of one line of a watch."""
+_MAX_ANSWER: Final = 32 * 1024 * 1024
+"""The same of an answer of a source, which is decoded as a whole: 10,000 series of 60 points have 13-26 MB."""
+_MAX_COUNT: Final = 1024 * 1024
+"""The same of the answer to `count(…)`, which has one sample, and warnings."""
 _MOST: Final = 1 << 40
 TABLE: Final = ("rows", lists.ITEMS)
 """Fields of the answer to a request for a Table; an API without Tables answers with a list."""
@@ -29,7 +33,7 @@ _UNNAMED_ERROR: Final = 500
 _NOTHING: Final = msgspec.Raw(b"null")
 
 
-class _Object(msgspec.Struct):
+class _Object(msgspec.Struct, gc=False):
     """Any object. The object is read to its end, and nothing of it is kept."""
 
 
@@ -59,8 +63,8 @@ class _Event(msgspec.Struct):
 class _Listed(msgspec.Struct, rename="camel"):
     """The answer of a source that lists label sets, values or traces."""
 
-    data: list[msgspec.Raw] = []
-    traces: list[msgspec.Raw] = []
+    data: list[_Object | str] = []
+    traces: list[_Object] = []
     is_partial: bool = False
 
 
@@ -132,6 +136,11 @@ class _Json(Text, abc.ABC):
 class Document(_Json):
     """Reads one document."""
 
+    most = _MAX_HELD
+    """How many bytes are held."""
+    reason = "part"
+    """Why a longer document does not pass."""
+
     def __init__(self, decode: Callable[[bytes | bytearray], Any]) -> None:
         super().__init__()
         self._decode_whole = decode
@@ -141,8 +150,8 @@ class Document(_Json):
     def _take(self, chunk: bytes) -> None:
         """Holds the bytes until the document is whole."""
         self._held += chunk
-        if len(self._held) > _MAX_HELD:
-            raise lists.TooLargeError("part")
+        if len(self._held) > self.most:
+            raise lists.TooLargeError(self.reason)
 
     def _end(self) -> masking.Trailer:
         try:
@@ -173,6 +182,8 @@ class Resource(Document):
 class Count(Document):
     """Reads the answer of a source to `count(…)`."""
 
+    most, reason = _MAX_COUNT, "answer"
+
     def __init__(self) -> None:
         super().__init__(series.count)
 
@@ -182,6 +193,8 @@ class Count(Document):
 
 class Answer(Document):
     """Reads the answer of a source, and keeps it for the masker."""
+
+    most, reason = _MAX_ANSWER, "answer"
 
     def __init__(self, read: Callable[[bytes], results.Masked | None]) -> None:
         super().__init__(bytes)
@@ -201,6 +214,8 @@ class Answer(Document):
 class Spans(Document):
     """Reads a trace, and keeps it, with its attributes as objects, for the masker."""
 
+    most, reason = _MAX_ANSWER, "answer"
+
     def __init__(self) -> None:
         super().__init__(traces.read)
 
@@ -212,6 +227,7 @@ class Spans(Document):
 
 def _count(document: bytes) -> masking.Trailer:
     """Returns the trailer of JSON that may list label sets, values or traces."""
+    results.check_size(document.count(b",") // 2)  # each takes 60 bytes
     listed = results.decode(_LISTED, document)
     if listed is None:
         return masking.Trailer()

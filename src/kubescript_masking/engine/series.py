@@ -23,7 +23,7 @@ _Numbers = tuple[msgspec.Raw, msgspec.Raw]
 """The `value` and the `values` of a series, as far as they are numbers."""
 
 
-class Series(msgspec.Struct, omit_defaults=True):
+class Series(msgspec.Struct, omit_defaults=True, gc=False):
     """One series. A histogram is masked as JSON, like the labels."""
 
     metric: msgspec.Raw
@@ -68,6 +68,7 @@ class Matrix:
 
 def read(document: bytes) -> Matrix | None:
     """Returns the answer that a document holds; None for JSON of another shape. Raises FlawError."""
+    results.check_size(document.count(b"{"))
     answer = results.decode(_READER, document)
     return None if answer is None else Matrix(answer)
 

@@ -23,7 +23,7 @@ _Metadata = dict[str, dict[str, str]]
 """The labels of one line: those that were stored with it, and those that a parser made."""
 
 
-class Entry(msgspec.Struct, array_like=True):
+class Entry(msgspec.Struct, array_like=True, gc=False):
     """One line, which may contain line feeds, and its time in nanoseconds."""
 
     time: str
@@ -86,6 +86,8 @@ def read(document: bytes) -> Streams | series.Matrix | None:
     also for log lines of another shape: masked as JSON, a key over several of them would pass."""
     if results.decode(_KIND, document) is None:
         return series.read(document)
+    # Each text has two quotation marks, of which a backslash at its end hides one.
+    results.check_size((document.count(b'"') - document.count(rb"\"")) // 2)
     answer = results.decode(_READER, document)
     if answer is None:
         raise FlawError("streams")
@@ -115,20 +117,18 @@ def _find_logs(streams: Sequence[Stream]) -> Iterator[Sequence[Entry]]:
 def _mask_lines(rules: masker.Masker, entries: Sequence[Entry]) -> None:
     """Masks the lines of one log."""
     lines = [entry.line.encode() for entry in entries]
-    found: list[set[bytes]] = [set() for _ in lines]
+    found: dict[int, set[bytes]] = {}
     for order in _orders([int(entry.time) for entry in entries]):
         masked = _mask_log(rules, [lines[at] for at in order])
         for at, line in zip(order, masked, strict=True):
-            found[at].add(line)
-    for entry, line, masked_lines in zip(entries, lines, found, strict=True):
-        masked_lines.discard(line)
-        entry.line = _choose(rules, line, masked_lines).decode("utf-8", "replace")
+            if line != lines[at]:
+                found.setdefault(at, set()).add(line)
+    for at, masked_lines in found.items():
+        entries[at].line = _choose(rules, lines[at], masked_lines).decode("utf-8", "replace")
 
 
 def _choose(rules: masker.Masker, line: bytes, masked: set[bytes]) -> bytes:
     """Returns a line, masked; `masked` are what the orders made of it, without the line itself."""
-    if not masked:
-        return line
     # Masks of equal values may differ, as they are drawn anew.
     if len({placeholders.PLACEHOLDER.sub(b"", each) for each in masked}) == 1:
         return masked.pop()

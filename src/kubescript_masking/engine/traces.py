@@ -9,6 +9,8 @@ from typing import Any, Final
 
 import msgspec
 
+from kubescript_masking.engine import results
+
 __all__ = ["read"]
 
 _KINDS: Final = frozenset({
@@ -18,7 +20,10 @@ _INTEGER: Final = re.compile(r"-?[0-9]{1,19}")
 
 
 def read(document: bytes | bytearray) -> bytes:
-    """Returns a trace, or the answer to a search, with its attributes as objects. Raises one of lists.UNREADABLE."""
+    """Returns a trace, or the answer to a search, with its attributes as objects. Raises one of lists.UNREADABLE,
+    and TooLargeError."""
+    texts = (document.count(b'"') - document.count(rb"\"")) // 2
+    results.check_size((texts + document.count(b"{") + document.count(b"[")) // 2)
     return msgspec.json.encode(_flatten(msgspec.json.decode(document)))
 
 

@@ -67,6 +67,10 @@ _MAX_DETAIL: Final = 80
 _MAX_LAYERS_BYTES: Final = 16 * protocol.KIB
 _WHY: Final = {
     "part": "the answer has a part of more than 32 MiB, which cannot be redacted as a stream; ask for single objects",
+    "answer": (
+        "the source's answer has more than 32 MiB, or too many parts, to be masked; ask for less: fewer series (topk, "
+        "sum by), a longer step=, fewer lines (limit=)"
+    ),
     "line": "the answer has a line of more than 32 MiB, which cannot be redacted",
     "memory": "masking the text needs more memory than a masker may use; ask for less text",
 }

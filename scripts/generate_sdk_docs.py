@@ -295,21 +295,27 @@ table([{"pod": s.labels["pod"], "node": s.pod() and s.pod().spec.node_name, "max
 - Times are datetimes (naive ones in UTC), ISO text, seconds since the epoch, or text such as `"-1h"`; steps are
   timedeltas, seconds, or text such as `"5m"`. Left out, a range is the last hour, in sixty steps.
 - Answers are lists, without `data` and `result` around them. Alerts, silences, rules, targets and traces are objects
-  with attributes, like those of the cluster: `alert.status.silencedBy`.
+  with attributes, like those of the cluster: `alert.status.silencedBy`; `alert.starts_at` is a datetime, and
+  `alert.startsAt` text.
 - A series has `.labels` (also `.metric`), `.values`, `.times`, `.value` (the last), `.first`, `.last`, `.min`, `.max`,
   `.avg`, `.delta` (last minus first) and `.rate` (that per second). A value is a number that knows its time,
   `s.max.time`, and reads as a pair too: `for t, v in s.values`. `.rate` and `.delta` know no resets: for counters write
   `rate(...)` and `increase(...)` in the query. Native histograms have no single value; ask for `histogram_quantile`.
 - A stream of log lines has `.labels` (also `.stream`), `.lines`, and `.values`: pairs of nanoseconds and line.
-- `.pod()` is the pod that the labels `namespace` and `pod` name now, and `.object()` whatever the labels name, such as
-  a deployment or a claim; `None` if there is none. They list each namespace's objects of a kind once.
+- `.pod()` of a series, a stream, an alert or a target is the pod that its labels `namespace` and `pod` name now, and
+  `.object()` whatever the labels name, such as a deployment or a claim; `None` if there is none. They list each
+  namespace's objects of a kind once.
 - `table(found)` shows the labels that differ, and of a range the lowest, highest, mean and last value; of streams, a
-  row for each line. `top(found, 5)` ranks by the last value. A result shows a series in the same way.
+  row for each line; of alerts, name, severity, state, start and labels. `top(found, 5)` ranks by
+  the last value. A result shows a series in the same way.
 - A trace is a list of its spans, with `.service`, `.name`, `.duration_ms`, `.start`, `.attributes` and `.resource`;
   `.batches` has it as OTLP.
 - A query that the server refuses raises `ApiException` with the server's message. So does one whose answer would have
   too many points; the query itself is not sent then. Values that look like secrets are masked, in labels and log lines
   too.
+- A source that shows one namespace at a time says so: each call then needs `namespace="shop"`.
+- In a snapshot, `prom` answers selectors of captured series, and captured expressions as they stand; `loki` answers
+  selectors with filters of lines. An error names what was captured: read the series, and compute in the script.
 """
 RUNBOOKS = """
 # Runbooks

@@ -61,7 +61,12 @@ class _Rules(msgspec.Struct):
     data: _Groups
 
 
+class _Matrix(msgspec.Struct):
+    result: list[msgspec.Raw]
+
+
 class _Answer(msgspec.Struct):
+    data: _Matrix
     warnings: list[str] | None = None
 
 
@@ -115,9 +120,10 @@ class _Capture:
         self._own = cluster_client.Client(all_.door.handle_own, all_.journal)
         self._queries: list[dict[str, Any]] = []
         self._bytes = 0
+        self._files = 0
 
     def run(self, extra: tuple[str, ...]) -> None:
-        """Saves the source. Raises ReadFailed if it cannot be reached."""
+        """Saves the source. Raises ReadFailed if it cannot be reached, or gives nothing."""
         saved = {
             operation: self._save_document(operation, given) for operation, given in _DOCUMENTS[self._kind].items()
         }
@@ -125,6 +131,8 @@ class _Capture:
             self._save_series(extra, list(_list_rules(saved["rules"])))
         if self._kind == "loki":
             self._save_lines()
+        if not self._files:
+            raise cluster_client.ReadFailed("nothing of it could be saved")
         about = {"kind": self._kind, "start": self._all.end - RANGE_S, "end": self._all.end, "step": STEP_S}
         text = msgspec.json.encode(about | {"queries": self._queries})
         self._write("source.json", msgspec.json.format(text, indent=1))
@@ -154,6 +162,7 @@ class _Capture:
         self._all.missing[f"{self._name} {what[:200]}"] = why
 
     def _write(self, file: str, data: bytes) -> None:
+        self._files += 1
         self._all.folder.write(("sources", self._name, *file.split("/")), data)
 
     def _ask_range(self, query: str, **arguments: str) -> bytes | None:
@@ -180,13 +189,15 @@ class _Capture:
         kept: list[selectors.Selector] = []
         # The widest first: it holds the series of the narrower ones.
         for text, selector in sorted(plain.items(), key=lambda item: len(item[1].matchers)):
-            if not any(other.matchers <= selector.matchers for other in kept) and self._save_one(text):
+            is_kept = any(other.matchers <= selector.matchers for other in kept)
+            if not is_kept and self._save_one(text, is_wanted=text in extra):
                 kept.append(selector)
         for text in dict.fromkeys(rule.query for rule in rules if selectors.read(rule.query) is None):
             self._save_one(text)
 
-    def _save_one(self, query: str) -> bool:
-        """Saves the answer of one query, and says whether it is whole. Raises ReadFailed."""
+    def _save_one(self, query: str, *, is_wanted: bool = False) -> bool:
+        """Saves the answer of one query, and says whether it is whole; `is_wanted` says that the operator has named it.
+        Raises ReadFailed."""
         if masking.OPENING in query.encode():
             self._miss(query, "a value in it is masked")
             return False
@@ -197,10 +208,12 @@ class _Capture:
         body = self._ask_range(query)
         if body is None:
             return False
-        warnings = _decode(body, _Answer).warnings or ()
-        if any("truncated" in warning for warning in warnings):
+        answer = _decode(body, _Answer)
+        if any("truncated" in warning for warning in answer.warnings or ()):
             self._miss(query, "it has more series than the source's max_series")
             return False
+        if is_wanted and not answer.data.result:
+            self._miss(query, "there is no such series in the last hour")
         self._save_query(query, body)
         return True
 
@@ -215,12 +228,16 @@ class _Capture:
         self._write("series.json", body)
         streams = _decode(body, _StreamList).data
         limit = max(_LEAST_LINES, _MAX_LINES // max(1, len(streams)))
-        left, room = 0, _MAX_LINES
+        left, cut, room = 0, 0, _MAX_LINES
         for labels in streams:
             if room <= 0 or len(self._queries) >= _MAX_QUERIES:
                 left += 1
                 continue
-            room -= self._save_stream(labels, limit)
+            count = self._save_stream(labels, limit)
+            room -= count
+            cut += count >= limit
+        if cut:
+            self._miss("older lines", f"of {cut} of {len(streams)} streams: the newest {limit} lines of each are saved")
         if left:
             self._miss("lines", f"of {left} of {len(streams)} streams: {_MAX_LINES} lines are saved of all together")
 

@@ -34,7 +34,7 @@ _TOOLSETS: Final = (
     click.Option(
         ["--toolsets"],
         help="Groups of tools to serve, separated by commas: code, kubectl, helm, cluster, gateway, "
-        "openstack, openshift.",
+        "openstack, openshift, observability.",
     ),
 )
 _CLUSTERS: Final = (

@@ -31,6 +31,8 @@ _SHARE: Final = 0.25
 """The largest part of a call's time left that counting its series once may take."""
 _DIGITS: Final = 20
 """How many bytes of a count are read."""
+_NOT_OF_A_NAMESPACE: Final = ("/targets", "/metadata")
+"""The ends of the paths that proxies with one namespace at a time do not answer."""
 _UNCOUNTABLE: Final = 400
 """The status of a query that is wrong, or that gives no series: it is then sent as it is."""
 
@@ -163,8 +165,14 @@ class SourceCall(broker.Broker):
     def _judge_caller(self) -> decisions.Decision | None:
         """Returns the denial of a call that this caller may not make; None if there is none."""
         tenancy, namespace = self._source.settings.tenancy, self._question.namespace
-        if tenancy == "namespace" and not namespace:
-            return _deny("policy.source", "this source shows one namespace at a time", 'add namespace="..."')
+        is_of_all = self._question.operation.path.endswith(_NOT_OF_A_NAMESPACE)
+        if tenancy == "namespace" and (is_of_all or not namespace):
+            instead = 'add namespace="..."'
+            if is_of_all:
+                instead = (
+                    'it answers no targets and no metadata, so query the metrics: prom.query("up", namespace="...")'
+                )
+            return _deny("policy.source", "this source shows one namespace at a time", instead)
         if tenancy != "namespace" and namespace:
             return _deny("policy.source", "this source takes no namespace", "name it in the query instead")
         patterns = self._source.namespaces

@@ -53,6 +53,7 @@ _SOURCES: Final = {
 """The global for each kind of source, and its most important methods."""
 _SERIES: Final = " A series: .labels, .value, .values (t, v), .min, .max, .last."
 _TIMES: Final = ' Times: datetime or "-1h".'
+_ONE_NAMESPACE: Final = ' Each call of {names} needs namespace="...".'
 _NAMESPACES: Final = (
     " You see only the namespaces {names}: lists over all have just these, and nothing outside of namespaces is served."
 )
@@ -141,7 +142,8 @@ def _definition(settings: config.Settings, source_kinds: Collection[str]) -> mcp
             access=_access(settings)
             + _namespaces(settings)
             + (_RUNBOOKS if settings.runbooks.folder is not None else "")
-            + _sources(named | saved),
+            + _sources(named | saved)
+            + _tenancy(settings),
             secrets=_describe_secrets(settings),
             example=_EXAMPLE_SEVERAL_CLUSTERS if settings.is_several else _EXAMPLE,
             memory=limits.memory_mib,
@@ -243,6 +245,12 @@ def _sources(kinds: Mapping[str, str]) -> str:
     # An unknown name's error lists all.
     shown = names if len(names) <= _MAX_SOURCES_LENGTH else f"{others[0]}, …"
     return f"{text} k8s.source(name): {shown[:_MAX_SOURCES_LENGTH]}"
+
+
+def _tenancy(settings: config.Settings) -> str:
+    """Returns what calls of sources that show one namespace at a time need; empty if there are none."""
+    names = {_SOURCES[own.kind][0]: None for own in settings.sources.values() if own.tenancy == "namespace"}
+    return _ONE_NAMESPACE.format(names=", ".join(names)) if names else ""
 
 
 def _effect(settings: config.Settings, clusters: Collection[config.Settings], room: int) -> str:

@@ -26,6 +26,7 @@ RATIO: Final = (
     'sum by (namespace, service) (rate(http_requests_total{code="500"}[5m])) '
     "/ sum by (namespace, service) (rate(http_requests_total[5m])) > 0.1"
 )
+_GONE: Final = '[sources.gone]\nkind = "loki"\nurl = "http://127.0.0.1:9"\n'
 RULES: Final = {
     "MemoryNearLimit": f"{USED} / on (namespace, pod) group_left kube_pod_container_resource_limits > 0.85",
     "RequestsFail": RATIO,
@@ -106,14 +107,16 @@ def test_captured_sources_answer_as_the_engines_did(
     """Each script gets the same answer from the engines and from the snapshot; the command says what it has not saved,
     and only the owner can read the files."""
     config = tmp_path / "kubescript.toml"
-    config.write_text(_tables(urls | {"tempo": "http://127.0.0.1:9"}))
+    config.write_text(_tables(urls | {"tempo": "http://127.0.0.1:9"}) + _GONE)
     flags = ("--kubeconfig", str(scratch.kubeconfig), "--config", str(config))
     out = tmp_path / "saved"
-    wanted = ("--series", "http_request_duration_seconds_count", "--series", "sum(up)")
+    wanted = ("--series", "http_request_duration_seconds_count", "--series", "sum(up)", "--series", "nosuch")
     done = commands.run("snapshot", str(out), "-n", "default", "--sources", *wanted, *flags)
     assert "and prometheus, alertmanager, loki saved to" in done.stdout
     assert "not saved: tempo: traces are not saved" in done.stdout
     assert "not saved: prometheus sum(up): it is no selector of series" in done.stdout
+    assert "not saved: prometheus nosuch: there is no such series" in done.stdout
+    assert "not saved: gone: " in done.stdout
     info = json.loads((out / "snapshot.json").read_text())
     assert info["sources"] == ["prometheus", "alertmanager", "loki"]
     assert {stat.S_IMODE(file.stat().st_mode) for file in (out / "sources").rglob("*.json")} == {0o600}
@@ -125,6 +128,7 @@ def test_captured_sources_answer_as_the_engines_did(
             assert len(answer) > 10, script
         gone = clients.text(saved("prom.query('http_requests_total{code=\"500\"} * 2')"))
         assert "was not captured. Of " in gone
+        assert "captured queries: up. Write" in clients.text(saved("prom.query('sum(up)')"))
         assert clients.text(saved("len(prom.query('http_request_duration_seconds_count'))")) == "3"
 
 

@@ -42,14 +42,14 @@ REFUSALS: Final = {
     f"prom.query('rate({USED}[5m])')": "compute in the script",
     f"prom.query('{USED}{{pod=\"web-1\"}}')": f'Of 2 captured queries: {USED}{{namespace="shop"}}. Write one as it stan',
     f'prom.query(\'{USED}{{namespace="shop", pod=~"(a|b)+"}}\')': "a snapshot cannot compare with the regular expression",
-    f"prom.query('{USED}{{namespace=\"shop\"}}', time='-3h')": "this time was not captured; captured were the times from",
+    f"prom.query('{USED}{{namespace=\"shop\"}}', time='-3h')": "this time was not captured; captured was the time from",
     'loki.query_range(\'{pod="web-1"} |~ "[13]$"\')': "a snapshot cannot compare with the regular expression",
     "prom.targets()": "prom targets was not captured: 403 Forbidden",
     "loki.query('sum(count_over_time({pod=\"web-1\"}[5m]))')": "only lines were captured",
     "loki.query_range('{pod=\"web-1\"} | json')": "a snapshot has no answer to",
 }
 GAPS: Final = {
-    f"prom.query_range('{USED}{{namespace=\"shop\"}}', '-2h')": "captured were the times from",
+    f"prom.query_range('{USED}{{namespace=\"shop\"}}', '-2h')": "captured was the time from",
     "prom.label_values('pod')": "the snapshot holds only the series of rules, alerts and --series",
     "[s.lines for s in loki.query_range('{pod=\"web-1\"}', limit=2)]": '[["error 3","info 2"]]\n[partial: loki query_range (2 only, '
     "there may be more)]",

@@ -69,7 +69,7 @@ def test_a_limited_caller_sees_the_series_of_its_namespace_only(callers: Callers
         return f"sorted(s.labels['pod'] for s in k8s.source({source!r}).query({query!r}{more}))"
 
     shop, payments = (f", namespace='callers-{name}'" for name in ("shop", "payments"))
-    own, all_own, others, summed, without, other, whole = anyio.run(
+    own, all_own, others, summed, without, other, whole, targets = anyio.run(
         ask,
         "bob",
         pods("apart", "queue", shop),
@@ -79,11 +79,13 @@ def test_a_limited_caller_sees_the_series_of_its_namespace_only(callers: Callers
         pods("apart", "queue"),
         pods("apart", "queue", payments),
         pods("unfiltered", "queue"),
+        f"prom.targets({shop[2:]})",
     )
     assert [json.loads(each) for each in (own, all_own, others, summed)] == [*[["cart"]] * 3, [7, ["cart"], 1]]
     assert 'add namespace="..."' in without, without
     assert "policy.namespace" in other and "limited to the namespaces callers-shop" in other, other
     assert "there is no source 'unfiltered'; there are: apart" in whole, whole
+    assert "it answers no targets and no metadata" in targets, targets
     everything, some = anyio.run(ask, "alice", pods("unfiltered", "queue"), pods("apart", "queue", payments))
     assert [json.loads(everything), json.loads(some)] == [["cart", "till"], ["till"]]
 
@@ -97,4 +99,5 @@ def test_the_definition_names_the_sources_that_a_caller_may_ask(callers: Callers
             return tool.description or ""
 
     limited, unlimited = anyio.run(describe, "bob"), anyio.run(describe, "alice")
+    assert 'Each call of prom needs namespace="...".' in limited
     assert "prom" in limited and "unfiltered" not in limited and "unfiltered" in unlimited

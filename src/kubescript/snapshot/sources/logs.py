@@ -64,8 +64,7 @@ class Logs:
         end = int(arguments.text("end") or round(about.end * _NANO))
         if start > about.end * _NANO or end < about.start * _NANO:
             raise saved_source.not_captured(
-                f"this time was not captured; captured were the lines from {about.start:.0f} to {about.end:.0f}, in "
-                "seconds since 1970: write times like '-30m'"
+                f"this time was not captured; captured were the lines {about.span}: write times like '-30m'"
             )
         fits, passes = asked.selector.compile(check), asked.compile(check)
         lines: list[_Line] = []
@@ -102,7 +101,7 @@ class Logs:
         """Returns a warning if lines of the asked streams and times are missing; empty if none are."""
         parts = []
         if start < (self._source.about.start - 1) * _NANO:
-            parts.append(f"no line before {self._source.about.start:.0f} (seconds since 1970) was captured")
+            parts.append(f"captured were the lines {self._source.about.span}")
         if cut:
             parts.append(f"of {cut} of these streams, only the newest lines were captured")
         if left_out:

@@ -133,7 +133,7 @@ class Metrics:
     def _check_range(self, start: float, end: float) -> str:
         """Returns a warning if a part of the time was not captured. Raises ClusterError if none of it was."""
         about = self._source.about
-        captured = f"captured were the times from {about.start:.0f} to {about.end:.0f}, in seconds since 1970"
+        captured = f"captured was the time {about.span}"
         if start >= about.end + about.step or end < about.start:
             raise saved_source.not_captured(f"this time was not captured; {captured}: write times like '-30m'")
         # A range in steps may begin within the first one.
@@ -165,8 +165,9 @@ class Metrics:
     def _refuse(self, query: str, asked: selectors.Selector | None = None) -> errors.ClusterError:
         """Returns the error for a query that was not captured."""
         name = asked.metric if asked is not None else ""
+        words = {name, *selectors.normalize(query)} - {""}
         queries = self._source.about.queries
-        same = [queries[number - 1].query for number, each in self._plain.items() if name and each.metric == name]
+        same = [queries[number - 1].query for number, each in self._plain.items() if each.metric in words]
         names = sorted({each.metric for each in self._plain.values()})
         close = same or difflib.get_close_matches(name[:60], [each for each in names if len(each) < 60], n=_SHOWN)
         shown = close or [each.query for each in queries]

@@ -8,6 +8,7 @@ they are bounded, and decoded as what they must be.
 
 from __future__ import annotations
 
+import datetime
 import re
 from typing import Annotated, Any, Final, Literal, TypeVar
 
@@ -46,6 +47,12 @@ class _About(msgspec.Struct, frozen=True):
     """Their end, which is "now" for whoever asks."""
     step: Annotated[float, msgspec.Meta(ge=1)] = 60.0
     queries: Annotated[list[Query], msgspec.Meta(max_length=500)] = []
+
+    @property
+    def span(self) -> str:
+        """The range as text."""
+        first, last = (datetime.datetime.fromtimestamp(int(each), datetime.UTC) for each in (self.start, self.end))
+        return f"from {first:%Y-%m-%dT%H:%M:%SZ} to {last:%Y-%m-%dT%H:%M:%SZ}"
 
 
 class Series(msgspec.Struct):

@@ -22,7 +22,7 @@ from kubescript.config.nodes import Nodes
 from kubescript.config.replicas import Replicas
 from kubescript.config.runbooks import Runbooks
 from kubescript.config.section import UserPath
-from kubescript.config.sources import Source, SourceName
+from kubescript.config.sources import Source, SourceName, check_tables, find_kinds
 from kubescript.config.write_policy import Plans, WritePolicy
 
 __all__ = ["PREFIX", "Mode", "Settings", "check_reload", "lower", "split"]
@@ -188,31 +188,16 @@ class Settings(pydantic_settings.BaseSettings):
     @pydantic.model_validator(mode="after")
     def _check_sources(self) -> Settings:
         """Keeps the token of one cluster from the source of another, and the server's from a caller's questions."""
-        of_several = self.sources if self.is_several else {}
-        for table in (of_several, *(found.sources or {} for found in self.fleet.settings)):
-            for name, each in table.items():
-                if each.url is not None and each.auth != "none":
-                    raise ValueError(
-                        f"`sources.{name}` sends tokens to a URL, so it belongs into the table of one context"
-                    )
-        for cluster in self.clusters if self.acts_as == "server" else ():
-            for name, each in cluster.sources.items():
-                if each.service is not None and each.auth == "caller":
-                    raise ValueError(
-                        f"`sources.{name}` has the caller ask the API server's proxy (`auth`), so `acts_as` must be "
-                        "`caller` or `impersonate`"
-                    )
+        shared = [self.sources] if self.is_several else []
+        shared += [found.sources or {} for found in self.fleet.settings]
+        asked = [own.sources for own in self.clusters] if self.acts_as == "server" else []
+        check_tables(shared, asked)
         return self
 
     @property
     def source_kinds(self) -> dict[str, str]:
         """The names of all clusters' sources that the caller may use, and the kind of each."""
-        kinds: dict[str, str] = {}
-        for own in self.clusters:
-            for name, each in own.sources.items():
-                if self.namespaces is None or each.tenancy != "none":
-                    kinds.setdefault(name, each.kind)
-        return kinds
+        return find_kinds((own.sources for own in self.clusters), is_limited=self.namespaces is not None)
 
     @property
     def namespaces(self) -> tuple[str, ...] | None:

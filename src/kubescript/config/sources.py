@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import urllib.parse
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Annotated, Final, Literal
 
 import pydantic
@@ -11,7 +12,7 @@ from pydantic import Field
 
 from kubescript.config import section
 
-__all__ = ["Source", "SourceName"]
+__all__ = ["Source", "SourceName", "Tables", "check_tables", "find_kinds"]
 
 SourceName = Annotated[str, Field(pattern=r"^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$")]
 """The name by which scripts call a source: `k8s.source("logs-eu")`."""
@@ -109,6 +110,40 @@ class Source(section.Section):
         if self.service is not None and any(own):
             raise ValueError("the API server's proxy passes no credentials or tenant on: use `url`, or `auth` alone")
         return self
+
+
+Tables = Iterable[Mapping[str, Source]]
+"""Sources by name, of one or more clusters each."""
+
+
+def check_tables(shared: Tables, of_server: Tables) -> None:
+    """Keeps the token of one cluster from the source of another, and the server's rights from a caller's questions.
+    `shared` are the tables of several clusters, and `of_server` those of clusters on which the server itself acts.
+    Raises ValueError."""
+    for name, each in _list_all(shared):
+        if each.url is not None and each.auth != "none":
+            raise ValueError(f"`sources.{name}` sends tokens to a URL, so it must be in the table of one context")
+    for name, each in _list_all(of_server):
+        if each.service is not None and each.auth == "caller":
+            raise ValueError(
+                f"`sources.{name}` has the caller ask the API server's proxy (`auth`), so `acts_as` must be `caller` "
+                "or `impersonate`"
+            )
+
+
+def find_kinds(tables: Tables, *, is_limited: bool) -> dict[str, str]:
+    """Returns the names of the sources that a caller may use, who may be limited to namespaces, and the kind of each;
+    of several with one name, the first counts."""
+    kinds: dict[str, str] = {}
+    for name, each in _list_all(tables):
+        if not is_limited or each.tenancy != "none":
+            kinds.setdefault(name, each.kind)
+    return kinds
+
+
+def _list_all(tables: Tables) -> Iterator[tuple[str, Source]]:
+    for table in tables:
+        yield from table.items()
 
 
 def _has_port(url: str) -> bool:

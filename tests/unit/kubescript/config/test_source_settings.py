@@ -64,7 +64,7 @@ def test_what_operators_write_is_taken(tmp_path: Path, text: str) -> None:
 def test_a_token_of_one_cluster_is_for_its_own_source(tmp_path: Path) -> None:
     """With several clusters, a source that gets tokens belongs to one of them."""
     clusters = "[contexts.east]\n[contexts.west]"
-    with pytest.raises(errors.ConfigError, match="belongs into the table of one context"):
+    with pytest.raises(errors.ConfigError, match="must be in the table of one context"):
         load(tmp_path, f'{URL}\nauth = "server"', clusters)
     assert load(tmp_path, URL, clusters).auth == "none"
 

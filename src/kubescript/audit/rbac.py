@@ -67,7 +67,7 @@ def as_yaml(records: Iterable[dict[str, Any]], name: str, *, metadata: bool = Fa
             comment = f"# context {sanitizing.printable(context)}\n"
         documents = _documents(namespaces, name)
         parts += [comment + document for document in documents]
-    roles = "---\n".join(parts) or "# no recorded call was allowed and answered\n"
+    roles = "---\n".join(parts) or "# no recorded call to the API server was allowed and answered\n"
     return _left_out(left_out) + _list_sources(sources) + roles
 
 

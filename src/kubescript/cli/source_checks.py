@@ -70,6 +70,9 @@ def examine(settings: config.Settings, content: bytes | None, *, offline: bool) 
     try:
         for name, own in settings.sources.items():
             yield _examine(settings, name, own, cluster, offline=offline)
+            if own.tenancy == "source" and own.service is None and not _sends_anything(own):
+                text = 'tenancy = "source", but no token and no tenant is sent: every limited caller sees all of it'
+                yield findings.Finding("WARNING", _topic(name), text)
             if _sends_in_the_clear(own):
                 text = f"sends credentials over http to {own.url}: everyone on the way can read them; use https"
                 yield findings.Finding("WARNING", _topic(name), text)
@@ -195,8 +198,16 @@ def _sends_in_the_clear(own: config.Source) -> bool:
     """Says whether credentials leave this machine over http."""
     if own.url is None or own.url.startswith("https://"):
         return False
-    has_credentials = own.auth != "none" or own.token_file is not None or own.basic_auth_file is not None
-    return has_credentials and urllib.parse.urlsplit(own.url).hostname not in _LOOPBACK
+    return _has_credentials(own) and urllib.parse.urlsplit(own.url).hostname not in _LOOPBACK
+
+
+def _sends_anything(own: config.Source) -> bool:
+    """Says whether a source gets anything by which it can tell callers or tenants apart."""
+    return _has_credentials(own) or own.tenant is not None or own.cert_file is not None
+
+
+def _has_credentials(own: config.Source) -> bool:
+    return own.auth != "none" or own.token_file is not None or own.basic_auth_file is not None
 
 
 def _topic(name: str) -> str:

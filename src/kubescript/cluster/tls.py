@@ -39,12 +39,12 @@ def make_web_context(ca_file: Path | None, cert_file: Path | None, key_file: Pat
     """Returns the TLS context of a source: with its CA, or the system's CAs. Raises ClusterError."""
     context = _new_context()
     if ca_file is not None:
-        with _blame("`ca_file`", "the source"):
+        with _blame("`ca_file`", "the source", ca_file):
             context.load_verify_locations(ca_file)
     else:
         context.load_default_certs()
     if cert_file is not None:
-        with _blame("`cert_file` and `key_file`", "the source"):
+        with _blame("`cert_file` and `key_file`", "the source", cert_file, key_file):
             context.load_cert_chain(cert_file, key_file, _refuse_pass_phrase)
     return context
 
@@ -86,13 +86,15 @@ def _refuse_pass_phrase() -> str:
 
 
 @contextlib.contextmanager
-def _blame(what: str, whose: str = "the kubeconfig") -> Iterator[None]:
-    """Raises ClusterError, which names the entry at fault without quoting its content."""
+def _blame(what: str, whose: str = "the kubeconfig", *files: Path | None) -> Iterator[None]:
+    """Raises ClusterError, which names the entry at fault and, to the operator, its files, without quoting their
+    content."""
     try:
         yield
     except (OSError, ValueError):
+        which = " and ".join(map(str, files)) or "it"
         raise errors.ClusterError(
             f"{what} of {whose} cannot be used",
             code="cluster.config",
-            remedy="it must be readable PEM without a pass phrase, and the key must match the certificate",
+            remedy=f"{which} must be readable PEM without a pass phrase, and the key must match the certificate",
         ) from None

@@ -283,7 +283,9 @@ def _explain_error(one: Mapping[str, Any], path: Path | None) -> str:
     location = tuple(one["loc"])
     name = ".".join(map(str, location))
     if one["type"] != "extra_forbidden":
-        return f"setting `{name}`: {one['msg']}"
+        # Our own validators' messages follow pydantic's words.
+        message = one["msg"].removeprefix("Value error, ")
+        return f"setting `{name}`: {message}" if name else message
     where = f" in {path}" if path is not None else ""
     known = _section(location).model_fields
     key = str(location[-1])

@@ -198,8 +198,8 @@ class SourceCall(broker.Broker):
         for moment in (asked.end, asked.start, (asked.start + asked.end) / 2) if is_counted else ():
             series = self._count_series(call, moment)
             if series * asked.points > most:
-                return _deny_points(series, asked.points, most)
-        return None if asked.points <= most else _deny_points(1, asked.points, most)
+                return _deny_points(f"{series} series with ", asked.points, most)
+        return None if asked.points <= most else _deny_points("", asked.points, most)
 
     def _count_series(self, call: call.Call, moment: float) -> int:
         """Returns how many series the query has at a time, in seconds since the epoch. Raises KubescriptError."""
@@ -237,10 +237,10 @@ def _read_digits(response: types.Response) -> bytes:
     return body
 
 
-def _deny_points(series: int, points: int, most: int) -> decisions.Decision:
+def _deny_points(series: str, points: int, most: int) -> decisions.Decision:
     return _deny(
         "policy.points",
-        f"{series} series with {points} steps each are more than {most} points",
+        f"{series}{points} steps are more than {most} points",
         "a longer step=, a shorter range, or fewer series: sum by (...), topk(...)",
     )
 

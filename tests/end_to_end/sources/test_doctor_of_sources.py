@@ -108,6 +108,7 @@ def test_a_source_that_is_said_to_keep_namespaces_apart_is_tried(
             table("metrics", "prometheus", old.url, apart),
             table("alerts", "alertmanager", alertmanager.url, apart),
             table("proxy", "prometheus", proxy.url, apart),
+            table("open", "prometheus", old.url, 'tenancy = "source"'),
         ]
         (tmp_path / "server.toml").write_text("".join(tables))
         code, report = doctor(tmp_path, "--kubeconfig", str(scratch.kubeconfig))
@@ -115,6 +116,8 @@ def test_a_source_that_is_said_to_keep_namespaces_apart_is_tried(
         ("WARNING", "it answers, but tells no version"),
         *[("FAILED", "it answers without a namespace, so it shows all")] * 2,
         ("ok", "it answers (400), and is asked about one namespace at a time"),
+        ("ok", "version 2.42"),
+        ("WARNING", "no token and no tenant is sent: every limited caller sees all of it"),
     ]
     assert code == 1
     for found, (mark, text) in zip(report["contexts"][0]["sources"], said, strict=True):

@@ -79,6 +79,7 @@ ANSWERS: Final[list[tuple[str, dict[str, Any], list[str]]]] = [
 """Calls, and the first lines of each answer."""
 REFUSALS: Final[list[tuple[str, dict[str, Any], str]]] = [
     ("prometheus_query", {"query": "up["}, 'prom.query: invalid parameter "query"'),
+    ("prometheus_query_range", {"query": "up", "step": "1 min"}, "step='1 min' is not a timedelta, seconds, or text"),
     ("prometheus_query", {"query": '{job=~".*"}'}, "a selector matches every series"),
     ("prometheus_query", {"query": "up", "namespace": "shop"}, "this source takes no namespace"),
     ("alerts", {"source": "logs"}, "'logs' is not one of ['metrics', 'am']"),

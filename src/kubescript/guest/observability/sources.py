@@ -28,9 +28,9 @@ def find(k8s: client.K8s, name: str | None, *kinds: str) -> Any:
 
 @contextlib.contextmanager
 def telling() -> Iterator[None]:
-    """Turns the failure of a call to a source into a ToolError. `tool_errors.of_api` would say of a source that does
-    not answer that the cluster does not."""
+    """Turns the failure of a call to a source, or an argument that is no time, into a ToolError. `tool_errors.of_api`
+    would say of a source that does not answer that the cluster does not."""
     try:
         yield
-    except exceptions.ApiException as error:
+    except (exceptions.ApiException, TypeError, ValueError) as error:
         raise ToolError("call_failed", details=error) from None

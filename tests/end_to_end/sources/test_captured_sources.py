@@ -117,6 +117,10 @@ def test_captured_sources_answer_as_the_engines_did(
     assert "not saved: prometheus sum(up): it is no selector of series" in done.stdout
     assert "not saved: prometheus nosuch: there is no such series" in done.stdout
     assert "not saved: gone: " in done.stdout
+    examined = commands.run("doctor", "--snapshot", str(out)).stdout
+    assert "saved sources prometheus (prometheus), alertmanager (alertmanager), loki (loki)" in " ".join(
+        examined.split()
+    )
     info = json.loads((out / "snapshot.json").read_text())
     assert info["sources"] == ["prometheus", "alertmanager", "loki"]
     assert {stat.S_IMODE(file.stat().st_mode) for file in (out / "sources").rglob("*.json")} == {0o600}

@@ -10,7 +10,7 @@ import pytest
 
 from kubescript.guest.sdk.compat import modules
 from kubescript.guest.sdk.objects import helpers, serialize
-from kubescript.guest.sdk.sources import kinds
+from kubescript.guest.sdk.sources import kinds, named_objects
 from kubescript_sandbox.language import compiler
 from kubescript_sandbox.library import builtins, stdlib
 from tests.kit import cases, told
@@ -177,6 +177,14 @@ def test_labels_find_objects_in_one_list_of_a_namespace() -> None:
     assert len(lists) == 1
     answer = _data("vector", [{"metric": {"job": "web", "instance": "10.0.0.1"}, "value": [1, "1"]}])
     assert World(**{"prom/query": answer}).run("prom.query('x')[0].object()") is None
+
+
+def test_labels_find_the_most_particular_object() -> None:
+    """An alert about a Service of a namespace finds the Service, and one about its claim finds the claim."""
+    found = named_objects.NamedObjects(lambda kind, namespace: [{"kind": kind, "metadata": {"name": "checkout"}}])
+    for label, kind in (("service", "services"), ("persistentvolumeclaim", "persistentvolumeclaims"), ("pod", "pods")):
+        assert found.find({"namespace": "checkout", label: "checkout"})["kind"] == kind
+    assert found.find({"namespace": "checkout"})["kind"] == "namespaces"
 
 
 @cases.each(

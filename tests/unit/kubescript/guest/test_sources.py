@@ -58,6 +58,9 @@ ANSWERS: dict[str, Any] = {
     "prom/targets": {"status": "success", "data": {
         "activeTargets": [{"labels": {"job": "payments"}, "health": "down", "lastError": "refused"}], "droppedTargets": [],
     }},
+    "prom/alerts": {"status": "success", "data": {"alerts": [
+        {"labels": {"alertname": "Down", "team": "a", "node": "n1"}, "state": "pending", "activeAt": "2026-01-02T03:04:05Z"},
+    ]}},
     "prom/rules": {"status": "success", "data": {"groups": [
         {"name": "shop", "rules": [
             {"name": "Slow", "type": "alerting", "state": "pending", "query": "x > 1"},
@@ -151,6 +154,8 @@ class World:
          ["web", _labels("web"), _labels("web"), json.dumps(_labels("web"))]),
         ("table(alertmanager.alerts() * 2)", "alert  severity  state     since                 labels\n"
          + "\n".join(["Slow   critical  silenced  2026-01-02T03:04:05Z  namespace=shop pod=web"] * 2)),
+        ("table(prom.alerts())", ("alert  severity  state    since                 labels\n"
+         "Down   -         pending  2026-01-02T03:04:05Z  node=n1 team=a")),
         ("[s.lines[0] for s in loki.query('{a=\"b\"}')]", ["error: two", "error: three"]),
         ("s = loki.query_range('{a=\"b\"}')[0]\ns.stream['pod'], [(int(t), line) for t, line in s['values']][0], s.lines[1], s.values[1].time",
          ["web", [1790000002000000001, "error: two"], "error: one", "2026-09-21T14:13:21Z"]),

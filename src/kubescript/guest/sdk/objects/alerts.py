@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
 from kubescript.guest.sdk.objects import views
 
-__all__ = ["OWN_LABELS", "Alert", "order_labels", "read", "read_all"]
+__all__ = ["OWN_LABELS", "Alert", "is_alert", "order_labels", "read"]
 
 _OBJECTS: Final = (
     "namespace", "deployment", "statefulset", "daemonset", "job_name", "cronjob", "horizontalpodautoscaler",
@@ -38,25 +38,20 @@ def read(alert: Any) -> Alert:
     return Alert(alert["labels"], state, alert.get("startsAt", ""), _summarize(alert))
 
 
-def read_all(rows: Sequence[Any]) -> list[Alert]:
-    """Returns the alerts that rows are; none if one of them is anything else."""
-    if all(isinstance(row, views.View) and "labels" in row and _has_state(row) for row in rows):
-        return [read(row) for row in rows]
-    return []
+def is_alert(row: Any) -> bool:
+    """Says whether a row has the labels, the state and the time of an alert. A rule has no such time."""
+    if not isinstance(row, views.View) or not isinstance(row.get("labels"), views.View):
+        return False
+    if "activeAt" in row:
+        return isinstance(row.get("state"), str)
+    status = row.get("status")
+    return "startsAt" in row and isinstance(status, views.View) and "state" in status
 
 
 def order_labels(labels: Mapping[str, str]) -> list[str]:
     """Returns the names of an alert's labels besides its own name and severity; those that name objects first."""
     first = [name for name in _OBJECTS if name in labels]
     return [*first, *(name for name in labels if name not in (*_OBJECTS, *OWN_LABELS))]
-
-
-def _has_state(row: views.View) -> bool:
-    """Says whether an object has the state and the time of an alert. A rule has no such time."""
-    if "activeAt" in row:
-        return isinstance(row.get("state"), str)
-    status = row.get("status")
-    return "startsAt" in row and isinstance(status, views.View) and "state" in status
 
 
 def _summarize(alert: Any) -> str:

@@ -142,7 +142,7 @@ def _own_columns(rows: Sequence[Any]) -> list[Column]:
     """Returns the columns of the rows' own names, in the order in which they first appear."""
     if all(isinstance(row, Mapping) and "metadata" in row for row in rows):
         return _object_columns(rows)
-    if alerts.read_all(rows[:1]) and alerts.read_all(rows):
+    if all(map(alerts.is_alert, rows)):
         return _alert_columns()
     titles: dict[str, None] = {}
     for row in rows:
@@ -192,8 +192,8 @@ def _alert_columns() -> list[Column]:
         return " ".join(f"{name}={labels[name]}" for name in alerts.order_labels(labels))
 
     return [
-        Column("alert", "labels.alertname"),
-        Column("severity", "labels.severity"),
+        Column("alert", lambda alert: alert["labels"].get("alertname")),
+        Column("severity", lambda alert: alert["labels"].get("severity")),
         Column("state", lambda alert: alerts.read(alert).state),
         Column("since", lambda alert: alerts.read(alert).since),
         Column("labels", describe),

@@ -85,7 +85,8 @@ def _examine(
 ) -> findings.Finding:
     about = f"{own.kind} at {own.url or f'the Service {own.service}'}"
     if _is_asked_as_caller(settings, own):
-        return findings.Finding("ok", _topic(name), f"{about}; not asked: it is asked as the caller of each script")
+        said = "not asked: it is asked as the caller of each script, and only http has callers"
+        return findings.Finding("ok", _topic(name), f"{about}; {said}")
     if offline:
         return findings.Finding("ok", _topic(name), f"{about}; not asked: only its settings were read")
     try:

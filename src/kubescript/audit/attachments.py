@@ -92,8 +92,8 @@ class Document(msgspec.Struct, frozen=True):
     answer: str
     namespaces: tuple[str, ...] = ()
     """The patterns of the only namespaces that the script could see; none: all."""
-    sources: dict[str, str] = {}
-    """The kinds of the sources that the script could ask, by name."""
+    sources: tuple[tuple[str, str], ...] = ()
+    """The names of the sources that the script could ask, and the kind of each, in the settings' order."""
 
 
 def folder_of(path: Path) -> Path:

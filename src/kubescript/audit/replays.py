@@ -109,7 +109,7 @@ class Capture:
                 "contexts": where.contexts,
                 "namespace": where.namespace,
                 "namespaces": where.namespaces,
-                "sources": where.sources,
+                "sources": list(where.sources.items()),  # the first of a kind is the script's global
                 "calls": self._calls,
                 "tally": {"redacted": self._mask(summary.redacted)},
                 "notes": [(self._mask(note.sentence), tuple(map(self._mask, note.values))) for note in missed],

@@ -183,7 +183,7 @@ class _RecordedCluster:
     @property
     def sources(self) -> dict[str, str]:
         """The recorded sources."""
-        return self.document.sources
+        return dict(self.document.sources)
 
     @property
     def is_named_by_data(self) -> bool:

@@ -29,8 +29,10 @@ _TOKEN: Final = re.compile(
     r"|(?P<blank>(?![0-9A-Za-z.]*[A-Za-z]{4})[0-9][0-9A-Za-z.]*(?![A-Za-z0-9_])|[ \t\n]+|\.)"
 )
 _CONTROL: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
-_FLAGS: Final = re.compile(r"\(\?[A-Za-z]+\)")
-_LITERAL: Final = re.compile(r"\\.|([A-Za-z0-9])")
+_ESCAPE: Final = re.compile(r'\\(["\\])')
+_VAGUE: Final = re.compile(r"\(\?[A-Za-z]+\)|\\.|\[[^\]]*\]|\{[^}]*\}")
+"""Parts of a regular expression that name nothing: flags, escapes, classes and counts."""
+_OPTIONAL: Final = re.compile(r"(?:\([^()]*\)|.)[?*]")
 _ESCAPED: Final = "U__"
 """How an escaped name begins."""
 _STAGES: Final = frozenset({"decolorize", "drop", "keep", "unwrap"})
@@ -40,13 +42,14 @@ _REGEXP: Final = "regexp"
 _MOVING: Final = _PARSERS | {_REGEXP, "pattern", "unpack", "line_format", "label_format"}
 """The stages that may take a value to another name."""
 _NAMED_GROUP: Final = re.compile(r"\?P?<")
-_NUMBER_GROUP: Final = re.compile(r"\(\?P<[A-Za-z_]{1,60}>(?:(?:\[-?(?:0-9|\\d)[.,]*\]|\\d|\\\.|-)[+*?]?)+\)")
+_NUMBER_GROUP: Final = re.compile(r"\(\?P<([A-Za-z_]{1,60})>(?:(?:\[-?(?:0-9|\\d)[.,]*\]|\\d|\\\.|-)[+*?]?)+\)")
 """A named group that takes a number and nothing else."""
 _ENDS: Final = frozenset({"|", "|=", "|~", "|>", "!=", "!~", "!>", ")", "["})
 """What ends a stage, unless it is a filter of labels."""
 _KEYWORDS: Final = frozenset({
     "and", "or", "unless", "by", "without", "on", "ignoring", "group_left", "group_right", "bool", "offset", "atan2",
 })  # fmt: skip
+_QUOTES: Final = frozenset({'"', "'", "`"})
 _COMPARES: Final = frozenset({"=", "!=", "=~", "!~", "==", ">", ">=", "<", "<="})
 
 
@@ -73,6 +76,7 @@ def check_metric_query(text: str) -> None:
         raise _refuse(
             "a selector matches every series", 'a metric or a label into it: http_requests_total{namespace="shop"}'
         )
+    _check_strings(tokens)
     _check_functions(tokens)
 
 
@@ -86,44 +90,56 @@ def check_log_query(text: str) -> None:
     has_lines = next((token for token in tokens if token != "("), "") == "{"  # noqa: S105  not a password
     if has_lines and not all(_find_selectors(tokens)):
         raise _refuse("the selector matches every stream", 'a label into it: {namespace="shop"}')
+    _check_functions(tokens)
     _check_stages(tokens)
 
 
 def _check_stages(tokens: Sequence[str]) -> None:
     # Attack: `| line_format "{{.password}}"`, `| regexp "password=(?P<x>.*)"` and `| json x="password"` take a secret
     # out of the place by which the masker knows it.
-    _check_functions(tokens)
     for at, token in enumerate(tokens):
         if token != "|":  # noqa: S105  not a password
             continue
         stage, following = (*tokens[at + 1 : at + 3], "", "")[:2]
-        if stage in _MOVING:
-            arguments = list(itertools.takewhile(lambda each: each not in _ENDS, tokens[at + 2 :]))
-            keeps_names = _keeps_names(stage, arguments)
+        if stage == _REGEXP:
+            keeps_names = _is_unwrapped(_find_number(following), tokens)
+        elif stage in _MOVING:
+            arguments = set(itertools.takewhile(lambda each: each not in _ENDS, tokens[at + 2 :]))
+            # Attack: with --keep-empty, logfmt makes each word of a line a label, also the password in it.
+            keeps_names = stage in _PARSERS and not arguments & {"=", "-"}
         else:
             keeps_names = stage in _STAGES or stage == "(" or following in _COMPARES
         if not keeps_names:
             raise _refuse_stage(stage)
 
 
-def _keeps_names(stage: str, arguments: Sequence[str]) -> bool:
-    """Says whether a parser leaves each value under its own name, or takes numbers alone."""
-    if stage == _REGEXP:
-        return len(arguments) == 1 and _takes_numbers(arguments[0])
-    # Attack: with --keep-empty, logfmt makes each word of a line a label, also the password in it.
-    return stage in _PARSERS and "=" not in arguments and "-" not in arguments
+def _find_number(literal: str) -> str:
+    """Returns the name of the only named group of a regular expression in a string, if it takes a number and nothing
+    else; empty otherwise."""
+    pattern = _read_string(literal)
+    found = _NUMBER_GROUP.findall(pattern)
+    return found[0] if len(found) == len(_NAMED_GROUP.findall(pattern)) == 1 else ""
 
 
-def _takes_numbers(literal: str) -> bool:
-    """Says whether every named group of a regular expression in a string takes a number and nothing else."""
-    pattern = literal[1:-1]
-    if literal[:1] == '"':
-        # Attack: an escape, such as `\x3f` for the question mark, hides a group.
-        if re.sub(r'\\["\\]', "", pattern).count("\\"):
-            return False
-        pattern = re.sub(r'\\(["\\])', r"\1", pattern)
-    groups = len(_NAMED_GROUP.findall(pattern))
-    return literal[:1] in {'"', "`"} and groups == len(_NUMBER_GROUP.findall(pattern))
+def _is_unwrapped(name: str, tokens: Sequence[str]) -> bool:
+    """Says whether a label is read as a number, and stands nowhere else."""
+    # Attack: as a label, a number of the line stands beside the mask of the password that it is.
+    at = tokens.index(name) if tokens.count(name) == 1 else 0
+    before = [
+        each for each in tokens[max(0, at - 3) : at] if each not in {"(", "bytes", "duration", "duration_seconds"}
+    ]
+    return before[-1:] == ["unwrap"]
+
+
+def _read_string(literal: str) -> str:
+    """Returns the value of a string; empty for one with other escapes than those of backslash and quotation mark."""
+    text = literal[1:-1]
+    if literal[:1] == "`":
+        return text
+    # Attack: an escape, such as `\x3f` for the question mark, hides a group.
+    if "\\" in _ESCAPE.sub("", text):
+        return ""
+    return _ESCAPE.sub(r"\1", text)
 
 
 def _check_functions(tokens: Sequence[str]) -> None:
@@ -142,7 +158,10 @@ def _check_functions(tokens: Sequence[str]) -> None:
 
 def _refuse_stage(stage: str) -> errors.RequestError:
     if stage == _REGEXP:
-        return _refuse("`regexp` may only take numbers", "(?P<ms>[0-9.]+), or take the lines apart in the script")
+        return _refuse(
+            "`regexp` may only take one number, for unwrap",
+            '`| regexp "(?P<ms>[0-9.]+)" | unwrap ms`, or take the lines apart in the script',
+        )
     return _refuse(
         f"`{stage[:40]}` would move a value away from its name, so that it could not be masked",
         "`| json`, `| logfmt` or line filters, and take the lines apart in the script",
@@ -170,6 +189,19 @@ def _tokens(text: str) -> list[str]:
     return tokens
 
 
+def _check_strings(tokens: Sequence[str]) -> None:
+    """Refuses a string beside a word, which is not PromQL. Raises RequestError."""
+    # Attack: `group_left(token) prefix "public_" x` gives the labels of VictoriaMetrics other names, and within braces
+    # its `or` adds other series.
+    for before, after in itertools.pairwise(tokens):
+        if (_is_word(before) and after[:1] in _QUOTES) or (before[:1] in _QUOTES and _is_word(after)):
+            raise _refuse(f"a string stands beside `{(before + after)[:40]}`", "PromQL, as Prometheus has it")
+
+
+def _is_word(token: str) -> bool:
+    return token[:1].isalpha() or token[:1] in {"_", ":"}
+
+
 def _find_selectors(tokens: Sequence[str]) -> Iterator[bool]:
     """Yields for each selector in braces whether it is narrower than everything."""
     at = 0
@@ -181,7 +213,7 @@ def _find_selectors(tokens: Sequence[str]) -> Iterator[bool]:
         while end < len(tokens) and tokens[end] != "}":
             end += 1
         before = tokens[at - 1] if at else ""
-        has_name = before.lower() not in _KEYWORDS and (before[:1].isalpha() or before[:1] in {"_", ":"})
+        has_name = before.lower() not in _KEYWORDS and _is_word(before)
         yield has_name or _is_narrow(tokens[at + 1 : end])
         at = end
 
@@ -191,11 +223,11 @@ def _is_narrow(inside: Sequence[str]) -> bool:
     for at, token in enumerate(inside):
         before = inside[at - 1] if at else ","
         value = token[1:-1]
-        if token[:1] not in {'"', "'", "`"} or not value:
+        if token[:1] not in _QUOTES or not value:
             continue
         if before == "=":
             return True
-        if before == "=~" and all(map(_names_something, _FLAGS.sub("", value).split("|"))):
+        if before == "=~" and _names_something(_read_string(token)):
             return True
         follows = inside[at + 1] if at + 1 < len(inside) else ","
         if before == "," and follows == ",":  # a quoted metric's name
@@ -203,8 +235,10 @@ def _is_narrow(inside: Sequence[str]) -> bool:
     return False
 
 
-def _names_something(alternative: str) -> bool:
-    return any(match[1] for match in _LITERAL.finditer(alternative))
+def _names_something(pattern: str) -> bool:
+    """Says whether each alternative of a regular expression has a letter or a digit that a value must have."""
+    plain = _OPTIONAL.sub("", _VAGUE.sub("", pattern))
+    return all(any(char.isalnum() for char in alternative) for alternative in plain.split("|"))
 
 
 def _refuse(what: str, instead: str) -> errors.RequestError:

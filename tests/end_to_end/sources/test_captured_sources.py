@@ -139,7 +139,8 @@ def test_captured_sources_answer_as_the_engines_did(
 def test_a_script_that_asked_sources_is_replayed(urls: dict[str, str], scratch: ControlPlane, tmp_path: Path) -> None:
     """`audit replay` gives a script the recorded answers of its sources, without them: the same, also for an error."""
     config, record = tmp_path / "kubescript.toml", tmp_path / "audit.jsonl"
-    config.write_text(_tables(urls))
+    # The global `prom` is the first one of the settings, whatever the alphabet says.
+    config.write_text(_tables(urls) + f'[sources.another]\nkind = "prometheus"\nurl = "{urls["prometheus"]}"\n')
     flags = ("--kubeconfig", str(scratch.kubeconfig), "--config", str(config), "--audit", str(record))
     scripts = (
         f"[(s['pod'], s.max) for s in prom.query_range('{USED}', '-30m')], loki.label_values('app')",

@@ -24,6 +24,7 @@ LINES: Final = [
     "Password for root:",
     PASSWORD,
     f'{{"level":"info","db_password":"{PASSWORD}"}}',
+    f"Set-Cookie: sid={PASSWORD}; Path=/ cookie",
     "started",
 ]
 SERIES: Final = f'# TYPE up gauge\nup{{pod="web",db_password="{PASSWORD}"}} 7 {NOW}\n'
@@ -40,6 +41,8 @@ SCRIPTS: Final = (
     f"prom.query('count_values(\"x\", up) * on() group_right up', time={NOW})",
     f"prom.series('up', start={NOW - 60}), prom.label_values('db_password', start={NOW - 60})",
     f"prom.label_values('U__db_5f_p_61_ssword', start={NOW - 60})",
+    'loki.query(\'max_over_time({app="web"} |= "cookie" | logfmt | unwrap app [1h])\')',
+    "loki.query('count_over_time({app=\"web\"} | logfmt | app > 5 [1h])')",
 )
 GUESS: Final = (
     f"""guess = prom.query('absent(nothing{{db_password="{PASSWORD}"}})', time={NOW})[0].metric['db_password']\n"""

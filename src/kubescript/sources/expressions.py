@@ -102,7 +102,7 @@ def _check_stages(tokens: Sequence[str]) -> None:
             continue
         stage, following = (*tokens[at + 1 : at + 3], "", "")[:2]
         if stage == _REGEXP:
-            keeps_names = _is_unwrapped(_find_number(following), tokens)
+            keeps_names = _is_unwrapped(_find_number(following), tokens, at)
         elif stage in _MOVING:
             arguments = set(itertools.takewhile(lambda each: each not in _ENDS, tokens[at + 2 :]))
             # Attack: with --keep-empty, logfmt makes each word of a line a label, also the password in it.
@@ -121,10 +121,12 @@ def _find_number(literal: str) -> str:
     return found[0] if len(found) == len(_NAMED_GROUP.findall(pattern)) == 1 else ""
 
 
-def _is_unwrapped(name: str, tokens: Sequence[str]) -> bool:
-    """Says whether a label is read as a number, and stands nowhere else."""
+def _is_unwrapped(name: str, tokens: Sequence[str], start: int) -> bool:
+    """Says whether a label that is made at `start` is read as a number there, and stands nowhere else."""
     # Attack: as a label, a number of the line stands beside the mask of the password that it is.
     at = tokens.index(name) if tokens.count(name) == 1 else 0
+    if at < start or "[" in tokens[start:at] or "[" not in tokens[at:]:
+        return False
     before = [
         each for each in tokens[max(0, at - 3) : at] if each not in {"(", "bytes", "duration", "duration_seconds"}
     ]

@@ -33,7 +33,7 @@ _DIGITS: Final = 20
 """How many bytes of a count are read."""
 _NOT_OF_A_NAMESPACE: Final = ("/targets", "/metadata")
 """The ends of the paths that proxies with one namespace at a time do not answer."""
-_LABELS_WITHHELD: Final = b'(labels withheld); `| __error__=""` leaves out lines that cannot be read'
+_LABELS_WITHHELD: Final = b"(labels withheld)"
 _UNCOUNTABLE: Final = 400
 """The status of a query that is wrong, or that gives no series: it is then sent as it is."""
 
@@ -129,7 +129,7 @@ class SourceCall(broker.Broker):
     def _watch(self, call: call.Call, redact: answer.Redactor) -> answer.Redactor:
         def watch(about: request.Request, chunks: Iterator[bytes], report: redaction.Report) -> answer.Masked:
             masked = redact(about, chunks, report)
-            if about.form == "text" and self._question.operation.form == "streams":
+            if about.form == "text" and self._question.operation.form in {"series", "streams"}:
                 masked = _withhold_labels(masked)
             trailer = yield from masked
             if trailer is not None and about.form == "count":
@@ -231,20 +231,23 @@ class SourceCall(broker.Broker):
 
 
 def _withhold_labels(masked: answer.Masked) -> answer.Masked:
-    """Returns the error text of a Loki up to the first label set in it."""
+    """Returns a source's error, plain or as JSON, up to the first label set that it quotes."""
     # Attack: a query has Loki fail at a line, and its error quotes the labels that a parser made of that line: without
-    # the line, the masker cannot know which of them it would hide.
-    is_cut = False
+    # the line, the masker cannot know which of them it would hide. Prometheus quotes those of series.
+    opening, is_cut = b"", False
     while True:
         try:
             piece = next(masked)
         except StopIteration as end:
             trailer: masking.Trailer | None = end.value
             return trailer
-        if not is_cut:
-            said, brace, _ = piece.partition(b"{")
-            is_cut = bool(brace)
-            yield said + (_LABELS_WITHHELD if is_cut else b"")
+        if is_cut:
+            continue
+        at = piece.find(b"{", 0 if opening else 1)
+        opening = opening or piece[:1]
+        is_cut = at >= 0
+        closing = b'"}' if opening == b"{" else b""
+        yield piece[:at] + _LABELS_WITHHELD + closing if is_cut else piece
 
 
 def _read_digits(response: types.Response) -> bytes:

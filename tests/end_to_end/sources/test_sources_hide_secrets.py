@@ -27,7 +27,12 @@ LINES: Final = [
     f"Set-Cookie: sid={PASSWORD}; Path=/ cookie",
     "started",
 ]
-SERIES: Final = f'# TYPE up gauge\nup{{pod="web",db_password="{PASSWORD}"}} 7 {NOW}\n'
+SERIES: Final = f"""# TYPE up gauge
+up{{pod="web",db_password="{PASSWORD}"}} 7 {NOW}
+# TYPE secret gauge
+secret{{name="DB_PASSWORD",value="{PASSWORD}"}} 1 {NOW}
+secret{{name="DB_PASSWORD",value="{PASSWORD}-4"}} 1 {NOW}
+"""
 ASK: Final = '[line for s in loki.query_range(\'{app="web"}%s) for t, line in s.values]'
 SCRIPTS: Final = (
     ASK % "', direction='forward'",
@@ -43,6 +48,7 @@ SCRIPTS: Final = (
     f"prom.label_values('U__db_5f_p_61_ssword', start={NOW - 60})",
     'loki.query(\'max_over_time({app="web"} |= "cookie" | logfmt | unwrap app [1h])\')',
     "loki.query('count_over_time({app=\"web\"} | logfmt | app > 5 [1h])')",
+    f"prom.query('up * on() secret', time={NOW})",
 )
 GUESS: Final = (
     f"""guess = prom.query('absent(nothing{{db_password="{PASSWORD}"}})', time={NOW})[0].metric['db_password']\n"""

@@ -18,7 +18,7 @@ __all__ = ["METRIC", "LogSelector", "Matcher", "Selector", "normalize", "read", 
 METRIC: Final = "__name__"
 """The label that holds the metric's name."""
 # No string is scanned twice if its end is missing.
-_TEXT: Final = r'"(?:[^"\\\n]|\\.)*(?:"|\Z|\n)|\'(?:[^\'\\\n]|\\.)*(?:\'|\Z|\n)|`[^`]*(?:`|\Z)'
+_TEXT: Final = r'"(?:[^"\\\n]|\\.)*+["\n]?|\'(?:[^\'\\\n]|\\.)*+[\'\n]?|`[^`]*+`?'
 _BLANK: Final = re.compile(r"(?:\s|#[^\n]*)*")
 _TOKEN: Final = re.compile(rf"(?P<text>{_TEXT})|(?P<blank>\s+|#[^\n]*)|[\w.:]+|.", re.DOTALL)
 _STRING: Final = re.compile(_TEXT)

@@ -24,6 +24,7 @@ QUERIES: Final = b'{"resultType":"%s","result":[%%s]}'
 STREAM: Final = b'{"stream":{},"values":[%s]}'
 POINTS: Final = b",".join(b'[1732730000.123,"1234567.%d"]' % number for number in range(60))
 USUAL: Final = b'{"metric":{"__name__":"memory","namespace":"shop","pod":"web-1"},"values":[%s]}' % POINTS
+LINE_FEEDS: Final = rb'["1","%s"]' % (rb"\n" * (SIZE // 2))
 
 Case = tuple[tuple[str, str], tuple[tuple[str, str], ...], bytes]
 
@@ -48,9 +49,11 @@ HOSTILE: Final[dict[str, Case]] = {
     "points": (("prom", "query_range"), UP, query(b"matrix", repeat(USUAL, 33 << 20))),
     "lines": (("logs", "query"), (("query", '{a="b"}'),), query(b"streams", STREAM % repeat(b'["1",""]'))),
     "escapes": (("logs", "query"), (("query", '{a="b"}'),), query(b"streams", STREAM % repeat(rb'["1","\\"]'))),
+    "line feeds": (("logs", "query"), (("query", '{a="b"}'),), query(b"streams", STREAM % LINE_FEEDS)),
     "values": (("prom", "label_values"), (("label", "pod"),), DATA % (b"[%s]" % repeat(b'"ab"'))),
     "label sets": (("prom", "series"), (("match", "up"),), DATA % (b"[%s]" % repeat(b"{}"))),
     "traces": (("traces", "search"), (), b'{"traces":[%s]}' % repeat(b"{}")),
+    "numbers": (("traces", "trace"), (("id", "ab"),), b'{"batches":[%s]}' % repeat(b"1.5")),
     "attributes": (("traces", "trace"), (("id", "ab"),), b'{"a":[%s]}' % repeat(b'{"key":"a","value":{}}')),
 }
 

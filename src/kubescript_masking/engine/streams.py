@@ -87,7 +87,8 @@ def read(document: bytes) -> Streams | series.Matrix | None:
     if results.decode(_KIND, document) is None:
         return series.read(document)
     # Each text has two quotation marks, of which a backslash at its end hides one.
-    results.check_size((document.count(b'"') - document.count(rb"\"")) // 2)
+    texts = (document.count(b'"') - document.count(rb"\"")) // 2
+    results.check_size(texts + document.count(rb"\n"))  # line feeds, at which lines are split
     answer = results.decode(_READER, document)
     if answer is None:
         raise FlawError("streams")

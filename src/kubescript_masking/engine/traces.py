@@ -4,7 +4,6 @@ becomes an object, so that each value stands below its name, as in any other doc
 
 from __future__ import annotations
 
-import re
 from typing import Any, Final
 
 import msgspec
@@ -16,14 +15,15 @@ __all__ = ["read"]
 _KINDS: Final = frozenset({
     "stringValue", "intValue", "doubleValue", "boolValue", "bytesValue", "arrayValue", "kvlistValue",
 })  # fmt: skip
-_INTEGER: Final = re.compile(r"-?[0-9]{1,19}")
+_INTEGER_DIGITS: Final = 19
 
 
 def read(document: bytes | bytearray) -> bytes:
     """Returns a trace, or the answer to a search, with its attributes as objects. Raises one of lists.UNREADABLE,
     and TooLargeError."""
     texts = (document.count(b'"') - document.count(rb"\"")) // 2
-    results.check_size((texts + document.count(b"{") + document.count(b"[")) // 2)
+    values = max(texts, document.count(b","))  # numbers have no quotation marks
+    results.check_size((values + document.count(b"{") + document.count(b"[")) // 2)
     return msgspec.json.encode(_flatten(msgspec.json.decode(document)))
 
 
@@ -55,13 +55,18 @@ def _is_wrapped(value: Any) -> bool:
 def _unwrap(value: Any) -> Any:
     """Returns the value of an attribute as plain JSON."""
     for kind, inner in (value or {}).items():
-        if kind == "intValue" and isinstance(inner, str) and _INTEGER.fullmatch(inner):
+        if kind == "intValue" and isinstance(inner, str) and _is_integer(inner):
             return int(inner)
         if kind in {"arrayValue", "kvlistValue"} and isinstance(inner, dict):
             listed = inner.get("values") or []
             return _flatten(listed) if kind == "kvlistValue" else _unwrap_all(listed)
         return _flatten(inner)
     return None
+
+
+def _is_integer(text: str) -> bool:
+    digits = text.removeprefix("-")
+    return digits.isascii() and digits.isdigit() and len(digits) <= _INTEGER_DIGITS
 
 
 def _unwrap_all(values: Any) -> Any:

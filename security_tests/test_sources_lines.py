@@ -93,6 +93,12 @@ CARRIED: Final = {
     "logfmt, quoted": 'time=2026-01-01T00:00:00Z level=info msg="{}"',
     "JSON": '{{"level":"info","msg":"{}","app":"web"}}',
     "JSON with line ends": '{{"sha":"' + "3f9a12cd" * 8 + '","log":"{}\\n"}}',
+    "zap": '2026-11-27T19:00:00.000Z\tINFO\tsetup\tmain.go:10\t{}\t{{"controller": "tls"}}',
+    "zap, with a number": '2026-11-27T19:00:00.000Z\tINFO\t{}\t{{"n": 1}}',
+    "bars": "2026|INFO|main|{}|req-1",
+    "colons": "1:{}:2",
+    "a full stop": "#{}.",
+    "tabs in JSON": '{{"log":"x\\t{}\\t1"}}',
     "JSON within JSON": '{{"log":"{{\\"msg\\":\\"{}\\"}}\\n"}}',
 }
 """What loggers write around a line, here of a key."""
@@ -101,12 +107,13 @@ CARRIED: Final = {
 @pytest.mark.promise("S-14", "S-01")
 @cases.each("way", CARRIED)
 def test_no_line_of_a_key_passes_where_a_logger_wrote_it(way: str, masking: redaction.Engine, attacks: Count) -> None:
-    """Without its first line, newest first or alone, a key's line is masked in the line and in a label that a parser made
-    of it, and so is its last line; a line beside it passes."""
-    attacks(4)
+    """With its first line or without, newest first or alone, a key's line is masked in the line and in a label that a
+    parser made of it, and so is its last line; a line beside it passes."""
+    attacks(5)
     lines = [CARRIED[way].format(line) for line in KEY]
     end = [CARRIED[way].format(line) for line in PEM[-2:]]
-    for some, made in ((lines, KEY[0]), (lines[::-1], KEY[0]), (lines[:1], KEY[0]), (end, PEM[-2])):
+    whole = [CARRIED[way].format(line) for line in PEM]
+    for some, made in (*((some, KEY[0]) for some in (whole, lines, lines[::-1], lines[:1])), (end, PEM[-2])):
         labels = json.dumps({"msg": made, "app": "web"})
         body = answer(stream(["before", *some, "after"], labels=labels), kind="streams")
         door = Door(masking, "streams", body)
@@ -223,6 +230,8 @@ LOOKALIKES: Final = [
     "1732730000" * 7,
     "7d444840-9dc0-11d1-b245-5ffdce74fad2," * 2,
     "/var/lib/Docker2/overlay2/" + "l" * 40 + "/Merged.log",
+    "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAA" + "Ig8fWq2T" * 5 + "Zk1 ci@web",
+    "digest of\t" + "Kq3_" * 18 + "\tis new",
 ]
 """Lines that look like those of a key."""
 

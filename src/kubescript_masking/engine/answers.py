@@ -14,7 +14,9 @@ from kubescript_masking.rules import names, patterns, values
 from kubescript_masking.text import extents, linear
 from kubescript_masking.text.spans import Span
 
-__all__ = ["LONG", "Reader", "find_content", "judge", "move", "read_announced", "read_answer", "read_opened"]
+__all__ = [
+    "LONG", "Reader", "count_shared", "find_content", "judge", "move", "read_announced", "read_answer", "read_opened",
+]  # fmt: skip
 
 Reader = Generator[list[Span], bytes, None]
 """Reads the lines below a name. A span without a kind means that the line is removed."""
@@ -102,6 +104,11 @@ def _find_filled(above: bytes) -> Generator[list[Span], bytes, tuple[bytes, int]
 def find_content(line: bytes, above: bytes) -> int:
     """Returns where a line's content begins: after the prefix, which ends with a blank and has the same shape in the
     line above."""
+    return line.rfind(b" ", 0, count_shared(line, above)) + 1
+
+
+def count_shared(line: bytes, above: bytes) -> int:
+    """Returns how many bytes at a line's beginning have the same shape in the line above."""
     above = above[:_SHAPE_BYTES].translate(_SHAPE)
     shape = line[:_SHAPE_BYTES].translate(_SHAPE)
     same = 0
@@ -113,7 +120,7 @@ def find_content(line: bytes, above: bytes) -> int:
             same = middle
         else:
             different = middle
-    return line.rfind(b" ", 0, same) + 1
+    return same
 
 
 def judge(name: str, value: bytes, start: int, where: str = "") -> list[Span]:

@@ -7,6 +7,7 @@ a probe has ended. The lines below are read one by one until the structure ends;
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections.abc import Iterator
 from itertools import accumulate
 from typing import Final
 
@@ -22,24 +23,28 @@ _OPENERS: Final = frozenset({"below", "columns", "pem"})
 """Probes that end in a line whose structure continues below it."""
 _LONG: Final = 2_000
 """How many bytes at the end of a line are searched for a structure that continues below the line."""
-_BEGINS: Final = linear.build(
-    rb"(?i)-----BEGIN ([A-Z0-9 -]*)KEY(?: [A-Z0-9 ]+)?-----(?:(?:\\{1,3}[nr]){0,2}\\{0,3}\"[^\r\n]*)?\s*$"
-)
+_BEGINS: Final = linear.build(rb"(?i)-----BEGIN ([A-Z0-9 -]*)KEY(?: [A-Z0-9 ]+)?-----")
 _BEGIN, _END = b"-----BEGIN ", b"-----END "
 _KEY_LINE: Final = linear.build(
     rb"^\s*(?:[A-Za-z0-9+/]{16,100}={0,2}|[A-Za-z0-9+/]{1,15}={1,2}|"
     rb"(?:Proc-Type|DEK-Info|Comment|Encryption|Public-Lines|Private-Lines|Private-MAC|Version|Hash): [^\r\n]{0,100})?"
     rb"(?:(?:\\{1,3}[nr]){0,2}\\{0,3}\"[,}][^\r\n]*)?[\s\"',}]*$"
 )
-_CARRIED: Final = linear.build(
-    rb"(?:^|[\s>\]|:,=\"])[A-Za-z0-9+/]{40,100}={0,2}(?:\\{1,3}[nr]){0,2}(?:\\{0,3}\"[^\r\n]*)?[\s\"',}]*$"
-)
-"""A line of a key that follows a program's prefix, or is in a JSON log."""
-_WITHIN_KEY: Final = linear.build(rb"(?:^|[\s>\]|:,=\"])([A-Za-z0-9+/]{60,101})")
-"""A line of a key alone, at the beginning of a line or where a program's prefix or a field of JSON ends."""
+_BASE64: Final = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
+_CARRIED: Final = linear.build(rb"(?:\\[nrt])?([A-Za-z0-9+/]{40,})")
+"""A line of a key whose first line was read, anywhere in a line of a log."""
+_WITHIN_KEY: Final = linear.build(rb"(?:\\[nrt])?([A-Za-z0-9+/]{60,})")
+"""The same of a key whose first line is missing."""
 _BEHIND_KEY: Final = linear.build(rb"={0,2}(?:\\{1,3}[nr]){0,2}(?:\\{0,3}\"[^\r\n]*)?[\s\"',}]*\z")
+_JOINTS: Final = (b".", b"_", b"-")
+_GOES_ON: Final = linear.build(rb"[_-]|\.[A-Za-z0-9_-]")
+"""What joins the parts of a token."""
 _LONGEST_KEY_LINE: Final = 100
-_LAST_LINE: Final = linear.build(rb"(?:^|[\s>\]|:,=\"])([A-Za-z0-9+/]{4,})")
+_PUBLIC: Final = b"AAAA"
+"""The beginning of each public key of SSH."""
+_MOST_SLASHES: Final = 5
+"""So many slashes have 99.94% of the lines of keys; a path of that length has more."""
+_LAST_LINE: Final = linear.build(rb"[A-Za-z0-9+/]{4,}={0,2}")
 """The last line of a key, which may be short."""
 _ENDS: Final = linear.build(rb"-----END (?:[A-Z0-9]+ )*PRIVATE KEY-----")
 _KEY_LINE_BYTES: Final = 1_024
@@ -198,8 +203,11 @@ def _key(line: bytes) -> Reader:
     begins = _BEGINS.search(line)
     if begins is None or b"PUBLIC" in begins[1].upper():
         return
+    rest = line[begins.end() :]
+    if _END in rest or _CARRIED.search(rest) is not None:  # the key is in this line
+        return
     first = yield []
-    yield from _key_lines(line, first)
+    yield from _key_lines(line, first, _CARRIED)
 
 
 def _within_key(line: bytes, below: bytes = b"") -> Reader:
@@ -207,50 +215,90 @@ def _within_key(line: bytes, below: bytes = b"") -> Reader:
     is the next line."""
     above = line[loglines.stamp(line) :]
     is_last = _ENDS.search(below[:_KEY_LINE_BYTES]) is not None
-    run = _find_key_line(above, _LAST_LINE if is_last else _WITHIN_KEY)
+    run = _find_last(above, below[loglines.stamp(below) :]) if is_last else _find_key_line(above)
     if not run:
         return
     line = yield []
     start = line.find(run)
     whole = Span(0, len(line), "private-key")  # colours stand within it
     second = yield [whole if start < 0 else Span(start, start + len(run), "private-key")]
-    yield from _key_lines(above, second)
+    yield from _key_lines(above, second, _WITHIN_KEY)
 
 
-def _find_key_line(line: bytes, pattern: linear.Pattern) -> bytes:
-    """Returns the base64 at the end of a line, or of its field, that may be a line of a key; empty if there is none."""
-    if len(line) > _KEY_LINE_BYTES:
+def _find_key_line(line: bytes) -> bytes:
+    """Returns the base64 in a line that may be a line of a key; empty if there is none."""
+    # Such a line holds all of a key, or of a certificate.
+    if len(line) > _KEY_LINE_BYTES or _BEGIN in line:
         return b""
-    for found in pattern.finditer(line):
-        run: bytes = found[1]
-        has_both_cases = run.upper() != run != run.lower()
-        is_mixed = has_both_cases and any(map(run.__contains__, b"0123456789"))  # and not a hexadecimal checksum
-        is_base64 = is_mixed or line[found.end() : found.end() + 1] == b"="
-        is_at_end = _BEHIND_KEY.match(line, found.end()) is not None
+    for start, end in _find_runs(line, _WITHIN_KEY):
+        run = line[start:end]
+        is_path = run.count(b"/") > _MOST_SLASHES and _BEHIND_KEY.match(line, end) is None
+        is_public = run.startswith(_PUBLIC)
         # Base64 of a text is read like the text.
-        if is_base64 and is_at_end and len(run) <= _LONGEST_KEY_LINE and encodings.unfold(run) is None:
+        if not (is_path or is_public) and len(run) <= _LONGEST_KEY_LINE and encodings.unfold(run) is None:
             return run
     return b""
 
 
-def _key_lines(above: bytes, line: bytes) -> Reader:
-    """Reads the lines of a key, from this one on."""
+def _find_runs(line: bytes, pattern: linear.Pattern) -> Iterator[tuple[int, int]]:
+    """Yields the places of base64 that is no word, no checksum and no part of a token, such as a JWT."""
+    for found in pattern.finditer(line):
+        start, end = found.span(1)
+        is_part = line.endswith(_JOINTS, 0, start) or _GOES_ON.match(line, end) is not None
+        if not is_part and _is_base64(found[1]):
+            yield start, end
+
+
+def _find_last(line: bytes, below: bytes) -> bytes:
+    """Returns the base64 in a line that may be the last one of a key, given the line of its end; empty if there is
+    none."""
+    start, end = _find_core(line, below)
+    run = line[start:end]
+    if _LAST_LINE.fullmatch(run) is None or len(line) > _KEY_LINE_BYTES:
+        return _find_key_line(line)
+    return run if run.endswith(b"=") or _is_base64(run) else b""
+
+
+def _is_base64(run: bytes) -> bool:
+    """Says whether base64 is no word and no hexadecimal checksum."""
+    return run.upper() != run != run.lower() and any(map(run.__contains__, b"0123456789"))
+
+
+def _key_lines(above: bytes, line: bytes, carried: linear.Pattern) -> Reader:
+    """Reads the lines of a key, from this one on; `carried` is what they may have among other words."""
     for _ in range(_MAX_KEY_LINES):
         is_last = _END in line[-_LONG:]
-        if not is_last and not _is_key_line(line[:_KEY_LINE_BYTES], above):
-            return
         whole = [Span(0, len(line), "")]
-        if is_last:
-            yield whole
+        found = whole if is_last else _find_in_key(line, above, carried)
+        if not found:
             return
-        line = yield whole
+        following = yield found
+        if is_last:
+            return
+        line = following
 
 
-def _is_key_line(line: bytes, above: bytes) -> bool:
-    """Says whether a line, after the prefix that it shares with the line above, may belong to a key."""
-    line = unseen.view(line)
-    content = line[answers.find_content(line, above) :]
-    return _KEY_LINE.search(content) is not None or _CARRIED.search(line) is not None
+def _find_in_key(line: bytes, above: bytes, carried: linear.Pattern) -> list[Span]:
+    """Returns the base64 of a line that may belong to a key: the whole line if it holds nothing else after the prefix,
+    and before the suffix, that it shares with the line above."""
+    whole = Span(0, len(line), "")
+    seen = unseen.view(line[:_KEY_LINE_BYTES])
+    start, end = _find_core(seen, above)
+    if _KEY_LINE.search(seen[start:end]) is not None:
+        return [whole]
+    runs = [Span(*run, "private-key") for run in _find_runs(seen, carried)]
+    # Colours stand within a line whose view differs.
+    return runs if line.startswith(seen) else [whole] * bool(runs)
+
+
+def _find_core(line: bytes, above: bytes) -> tuple[int, int]:
+    """Returns where the text of a line begins and ends, between a prefix and a suffix that have the same shape in the
+    line above and are set off by a sign that base64 does not have."""
+    prefix = line[: answers.count_shared(line, above)].rstrip(_BASE64)
+    rest = line[len(prefix) :]
+    alike = answers.count_shared(rest[::-1], above[::-1])
+    suffix = rest[len(rest) - alike :].lstrip(_BASE64 + b"=")
+    return len(prefix), len(line) - len(suffix)
 
 
 def _table(line: bytes) -> Reader:

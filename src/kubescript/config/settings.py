@@ -278,8 +278,9 @@ class Settings(pydantic_settings.BaseSettings):
 
     @property
     def clusters(self) -> tuple[Settings, ...]:
-        """The settings of all clusters: of each listed one, of each table for found ones, and of the other ones."""
-        clusters = [self.of_context(name) for name in self.contexts]
+        """The settings of all clusters: of each listed one, the default first, of each table for found ones, and of the
+        other ones."""
+        clusters = [self.of_context(name) for name in self.context_names]
         if self.fleet.is_on:
             clusters += [self.of_found("", table) for table in (*self.fleet.settings, None)]
         return tuple(clusters) or (self,)

@@ -69,6 +69,16 @@ def test_a_token_of_one_cluster_is_for_its_own_source(tmp_path: Path) -> None:
     assert load(tmp_path, URL, clusters).auth == "none"
 
 
+def test_the_default_cluster_s_sources_come_first(tmp_path: Path) -> None:
+    """The global `prom` of scripts is a source of the cluster that `k8s` is."""
+    file = tmp_path / "server.toml"
+    tables = "".join(
+        f'[contexts.{name}.sources.of-{name}]\nkind = "prometheus"\nurl = "http://{name}:9090"\n' for name in ("a", "b")
+    )
+    file.write_text(f'context = "b"\n{tables}')
+    assert list(config.load({}, file).source_kinds) == ["of-b", "of-a"]
+
+
 def test_no_proxy_shows_one_namespace_of_log_lines(tmp_path: Path) -> None:
     """Loki and Tempo ignore the parameter, so a caller limited to one namespace would read all."""
     tenancy = f'{URL}\ntenancy = "namespace"'

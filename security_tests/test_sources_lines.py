@@ -95,6 +95,7 @@ CARRIED: Final = {
     "JSON with line ends": '{{"sha":"' + "3f9a12cd" * 8 + '","log":"{}\\n"}}',
     "zap": '2026-11-27T19:00:00.000Z\tINFO\tsetup\tmain.go:10\t{}\t{{"controller": "tls"}}',
     "zap, with a number": '2026-11-27T19:00:00.000Z\tINFO\t{}\t{{"n": 1}}',
+    "colours": "\x1b[32mINFO\x1b[0m {} \x1b[2mcaller=x\x1b[0m",
     "bars": "2026|INFO|main|{}|req-1",
     "colons": "1:{}:2",
     "a full stop": "#{}.",

@@ -275,7 +275,7 @@ def _key_lines(above: bytes, line: bytes, carried: linear.Pattern) -> Reader:
         following = yield found
         if is_last:
             return
-        line = following
+        above, line = unseen.view(line), following
 
 
 def _find_in_key(line: bytes, above: bytes, carried: linear.Pattern) -> list[Span]:

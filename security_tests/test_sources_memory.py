@@ -102,3 +102,15 @@ def test_many_small_parts_are_refused_before_they_are_decoded(
     usual = query(b"matrix", b",".join([USUAL] * 10_000))
     source.answer = api_server.whole(usual)
     assert ask(application, ("prom", "query"), UP) == len(usual)
+
+
+@pytest.mark.promise("D-03")
+def test_lines_of_many_words_are_masked_in_bounded_memory(
+    application: app.Application, source: api_server.Server
+) -> None:
+    """What was masked in 20 MB of short words is looked for in labels; the next answer is masked in the same memory."""
+    words = b" ".join(b"%x" % number for number in range(SIZE // 6))
+    lines = query(b"streams", b'{"stream":{"app":"web","a":"xyz"},"values":[["1","password=xyz %s"]]}' % words)
+    for _ in range(2):
+        source.answer = api_server.whole(lines)
+        assert 0 < ask(application, ("logs", "query"), (("query", '{a="b"}'),)) != len(lines)

@@ -5,14 +5,17 @@ under names that Loki writes anew (`env_value`), and logfmt makes names of its w
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from itertools import chain
 from typing import Final
 
-from kubescript_masking.engine import masker
+from kubescript_masking.engine import masker, results
 from kubescript_masking.text import json_strings, linear, placeholders
 
 __all__ = ["Words"]
 
 _KIND: Final = "from-line"
+_PIECE: Final = 65_536
+"""How many bytes of a line are split into words at a time."""
 _DIGITS_AND_LETTERS: Final = frozenset(b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz")
 _ASCII: Final = bytes(byte if byte in _DIGITS_AND_LETTERS else 0x20 for byte in range(256))
 """Blanks for all but ASCII letters and digits: Loki writes `_` for all others in a name."""
@@ -24,17 +27,22 @@ _ESCAPED: Final = linear.build(rb"(?s)((?:\\u[0-9A-Fa-f]{4})+)|\\.")
 class Words:
     """The words that masking has removed from the lines of one stream."""
 
-    def __init__(self, lines: Iterable[tuple[str, str]]) -> None:
-        """`lines` are all lines of the stream, each as it was and as it is now."""
+    def __init__(self, lines: Iterable[tuple[str, str]], labels: Iterable[Mapping[str, str]]) -> None:
+        """`lines` are all lines of the stream, each as it was and as it is now; other words than those of the labels
+        are not kept. Raises TooLargeError."""
+        wanted: set[bytes] = set()
+        for text in chain.from_iterable(chain(own, own.values()) for own in labels):
+            wanted.update(_label(text))
+            results.check_size(len(wanted))
         pairs = [(before.encode(), _bare(after.encode())) for before, after in lines]
         self._before: set[bytes] = set()
         """The words of the lines in which something was masked."""
         for before, after in pairs:
             if before != after:
-                self._before |= _line(before)
+                self._before |= _line(before, wanted)
         self._removed = self._before.copy()
         for _, after in pairs if self._before else ():
-            self._removed -= _line(after)
+            self._removed -= _line(after, self._removed)
 
     def __bool__(self) -> bool:
         return bool(self._removed)
@@ -44,7 +52,7 @@ class Words:
         return {self._mask(rules, name): self._mask(rules, value) for name, value in labels.items()}
 
     def _mask(self, rules: masker.Masker, text: str) -> str:
-        words = _words(_bare(text.encode()), _ALL)
+        words = _label(text)
         # A label of another origin may have a word in common with a line.
         if words <= self._before and not words.isdisjoint(self._removed):
             return rules.replace_value(_KIND, text.encode()).decode()
@@ -56,18 +64,32 @@ def _bare(text: bytes) -> bytes:
     return placeholders.PLACEHOLDER.sub(b" ", text)
 
 
-def _line(line: bytes) -> set[bytes]:
-    """Returns the words of a line, as they stand there and without the escapes of JSON."""
-    found = _words(line, _ALL) | _words(line, _ASCII)
+def _label(text: str) -> set[bytes]:
+    """Returns the words of a label's name or value."""
+    return set(_bare(text.encode()).translate(_ALL).split())
+
+
+def _line(line: bytes, wanted: set[bytes]) -> set[bytes]:
+    """Returns which words a line has, as they stand there and without the escapes of JSON."""
+    found = _find(line, wanted)
     if b"\\" in line:
-        plain = _ESCAPED.sub(_unescape, line)
-        found |= _words(plain, _ALL) | _words(plain, _ASCII)
+        found |= _find(_ESCAPED.sub(_unescape, line), wanted)
+    return found
+
+
+def _find(line: bytes, wanted: set[bytes]) -> set[bytes]:
+    found: set[bytes] = set()
+    for letters in (_ALL, _ASCII):
+        text = line.translate(letters)
+        start = 0
+        # Attack: a line of 30 MB of short words would take 1 GB as a list.
+        while start < len(text):
+            end = text.find(b" ", start + _PIECE)
+            end = len(text) if end < 0 else end
+            found |= wanted.intersection(text[start:end].split())
+            start = end
     return found
 
 
 def _unescape(found: linear.Match) -> bytes:
     return json_strings.unescape(found[1] or b" ") or b" "
-
-
-def _words(text: bytes, letters: bytes) -> set[bytes]:
-    return set(text.translate(letters).split())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import islice
+from itertools import chain, islice
 from typing import Any, Final, Literal
 
 import msgspec
@@ -180,7 +180,8 @@ def _write(rules: masker.Masker, group: Sequence[tuple[Stream, list[str]]]) -> b
 
 def _hide(rules: masker.Masker, lines: Iterable[tuple[str, str]], labels: _Labels) -> None:
     """Masks labels that tell what was masked in the lines, given each as it was and as it is."""
-    words = line_words.Words(lines)
+    own_labels = (own for metadata in filter(None, labels.lines) for own in metadata.values())
+    words = line_words.Words(lines, chain([labels.stream], own_labels))
     if not words:
         return
     labels.stream = words.mask(rules, labels.stream)

@@ -7,12 +7,13 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from kubescript.snapshot.sources import selectors
+from kubescript.sources import functions
 
 __all__ = ["find_selectors"]
 
 _NAME: Final = re.compile(r"[A-Za-z_:][A-Za-z0-9_:]*")
 _BEFORE_LABELS: Final = frozenset({"by", "without", "on", "ignoring", "group_left", "group_right"})
-_KEYWORDS: Final = _BEFORE_LABELS | {"and", "or", "unless", "bool", "offset", "atan2", "inf", "nan"}
+_KEYWORDS: Final = functions.KEYWORDS | {"inf", "nan"}
 _PAIRS: Final = {"[": "]", "(": ")", "{": "}"}
 
 
@@ -21,18 +22,20 @@ def find_selectors(expression: str) -> Iterator[str]:
     tokens = selectors.normalize(expression)
     at = 0
     while at < len(tokens):
-        token, following = tokens[at], tokens[at + 1] if at + 1 < len(tokens) else ""
-        word = token.lower()
-        is_name = _NAME.fullmatch(token) is not None and word not in _KEYWORDS
-        if token == "[" or (word in _BEFORE_LABELS and following == "("):  # noqa: S105  not a password
-            at = _find_end(tokens, at if token == "[" else at + 1)  # noqa: S105
-        elif token == "{" or (is_name and following == "{"):  # noqa: S105
-            end = _find_end(tokens, at if token == "{" else at + 1)  # noqa: S105
+        part, following = tokens[at], tokens[at + 1] if at + 1 < len(tokens) else ""
+        word = part.lower()
+        is_name = _NAME.fullmatch(part) is not None and word not in _KEYWORDS
+        if part == "[":
+            at = _find_end(tokens, at)
+        elif word in _BEFORE_LABELS and following == "(":
+            at = _find_end(tokens, at + 1)
+        elif part == "{" or (is_name and following == "{"):
+            end = _find_end(tokens, at if part == "{" else at + 1)
             yield "".join(tokens[at:end])
             at = end
         else:
             if is_name and following != "(" and following.lower() not in {"by", "without"}:
-                yield token
+                yield part
             at += 1
 
 

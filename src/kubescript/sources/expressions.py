@@ -14,7 +14,7 @@ from typing import Final
 from kubescript import errors
 from kubescript.sources import functions
 
-__all__ = ["check_label", "check_length", "check_log_query", "check_metric_query"]
+__all__ = ["asks_for_lines", "check_label", "check_length", "check_log_query", "check_metric_query"]
 
 MAX_LENGTH: Final = 8_000
 """The maximum number of characters of an expression."""
@@ -46,9 +46,6 @@ _NUMBER_GROUP: Final = re.compile(r"\(\?P<([A-Za-z_]{1,60})>(?:(?:\[-?(?:0-9|\\d
 """A named group that takes a number and nothing else."""
 _ENDS: Final = frozenset({"|", "|=", "|~", "|>", "!=", "!~", "!>", ")", "["})
 """What ends a stage, unless it is a filter of labels."""
-_KEYWORDS: Final = frozenset({
-    "and", "or", "unless", "by", "without", "on", "ignoring", "group_left", "group_right", "bool", "offset", "atan2",
-})  # fmt: skip
 _QUOTES: Final = frozenset({'"', "'", "`"})
 _COMPARES: Final = frozenset({"=", "!=", "=~", "!~", "==", ">", ">=", "<", "<="})
 
@@ -80,6 +77,11 @@ def check_metric_query(text: str) -> None:
     _check_functions(tokens)
 
 
+def asks_for_lines(text: str) -> bool:
+    """Says whether LogQL asks for lines, and not for a metric of them."""
+    return text.lstrip("( \t\n").startswith("{")
+
+
 def check_log_query(text: str) -> None:
     """Refuses LogQL that asks for the lines of every stream, or moves a value away from its name. Raises
     RequestError."""
@@ -87,8 +89,7 @@ def check_log_query(text: str) -> None:
     # Loki reads these as Go does, where they are no strings.
     if any(token[:1] == "'" for token in tokens):
         raise _refuse("a string stands in single quotes", 'it in "..." or `...`')
-    has_lines = next((token for token in tokens if token != "("), "") == "{"  # noqa: S105  not a password
-    if has_lines and not all(_find_selectors(tokens)):
+    if asks_for_lines(text) and not all(_find_selectors(tokens)):
         raise _refuse("the selector matches every stream", 'a label into it: {namespace="shop"}')
     _check_functions(tokens)
     _check_stages(tokens)
@@ -97,8 +98,8 @@ def check_log_query(text: str) -> None:
 def _check_stages(tokens: Sequence[str]) -> None:
     # Attack: `| line_format "{{.password}}"`, `| regexp "password=(?P<x>.*)"` and `| json x="password"` take a secret
     # out of the place by which the masker knows it.
-    for at, token in enumerate(tokens):
-        if token != "|":  # noqa: S105  not a password
+    for at, sign in enumerate(tokens):
+        if sign != "|":
             continue
         stage, following = (*tokens[at + 1 : at + 3], "", "")[:2]
         if stage == _REGEXP:
@@ -146,11 +147,10 @@ def _read_string(literal: str) -> str:
 
 def _check_functions(tokens: Sequence[str]) -> None:
     """Refuses a function that may take a value away from its name. Raises RequestError."""
-    for at, token in enumerate(tokens[1:], 1):
-        before = tokens[at - 1]
+    for before, sign in itertools.pairwise(tokens):
         # Names of functions have no case in VictoriaMetrics.
-        is_call = token == "("  # noqa: S105  not a password
-        if is_call and (before[:1].isalpha() or before[:1] == "_") and before.lower() not in functions.KNOWN:
+        is_call = sign == "(" and _is_word(before)
+        if is_call and before.lower() not in functions.KNOWN:
             close = difflib.get_close_matches(before[:40].lower(), functions.KNOWN, n=1, cutoff=0.75)
             raise _refuse(
                 f"`{before[:40]}` is no function here: only those that leave each label under its own name are",
@@ -215,7 +215,7 @@ def _find_selectors(tokens: Sequence[str]) -> Iterator[bool]:
         while end < len(tokens) and tokens[end] != "}":
             end += 1
         before = tokens[at - 1] if at else ""
-        has_name = before.lower() not in _KEYWORDS and _is_word(before)
+        has_name = before.lower() not in functions.KEYWORDS and _is_word(before)
         yield has_name or _is_narrow(tokens[at + 1 : end])
         at = end
 

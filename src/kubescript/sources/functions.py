@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
-__all__ = ["KNOWN"]
+__all__ = ["KEYWORDS", "KNOWN"]
 
 _AGGREGATIONS: Final = """
     sum avg min max count group stddev stdvar topk bottomk quantile count_values limitk limit_ratio approx_topk
@@ -26,7 +26,9 @@ _PROMQL: Final = """
     ts_of_min_over_time vector year
 """
 _LOGQL: Final = "rate_counter bytes_rate bytes_over_time bytes duration duration_seconds ip"
-# Each may stand before a bracket, too.
-_KEYWORDS: Final = "and or unless by without on ignoring group_left group_right bool offset atan2"
-KNOWN: Final = frozenset(f"{_AGGREGATIONS} {_PROMQL} {_LOGQL} {_KEYWORDS}".split())
+KEYWORDS: Final = frozenset({
+    "and", "or", "unless", "by", "without", "on", "ignoring", "group_left", "group_right", "bool", "offset", "atan2",
+})  # fmt: skip
+"""Words that are neither a function nor a metric's name."""
+KNOWN: Final = KEYWORDS.union(f"{_AGGREGATIONS} {_PROMQL} {_LOGQL}".split())
 """What may stand before a bracket."""

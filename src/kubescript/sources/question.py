@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from kubescript import config, errors
-from kubescript.sources import arguments, moments, operations
+from kubescript.sources import arguments, expressions, moments, operations
 from kubescript.wire import exchanges
 
 __all__ = ["Question", "read"]
@@ -57,17 +57,19 @@ def read(
     for name, check in () if is_ours else kind.check.items():
         for text in found.get(name, ()):
             check(text)
-    # Loki limits lines, and no series.
-    is_of_lines = operation.form == "streams" and found["query"][0].lstrip("( \t\n").startswith("{")
+    is_of_logs = operation.form == "streams"
+    is_of_lines = is_of_logs and expressions.asks_for_lines(found["query"][0])
     start, end, points = (0.0, 0.0, 0) if is_of_lines else _count_points(operation, dict(given), clock.now)
     limit = min(own.max_series, max(1, own.max_points // (points or 1)))
     wanted = found.pop("limit", [str(kind.limit or limit)])
-    if "limit" in operation.optional and (is_of_lines or operation.form != "streams"):
+    # Loki limits lines, and no series.
+    if "limit" in operation.optional and (is_of_lines or not is_of_logs):
         limit = min(int(wanted[0]), limit)
         found["limit"] = [str(limit)]
+    places = {name: urllib.parse.quote(texts[0], safe="") for name, texts in found.items()}
     return Question(
         operation,
-        operation.path.format(**{name: urllib.parse.quote(texts[0], safe="") for name, texts in found.items()}),
+        operation.path.format(**places),
         _list_sent(operation, found),
         found.get("query", [""])[0],
         found.get("label", [""])[0],
@@ -80,11 +82,14 @@ def read(
 
 
 def _find_operation(kind: operations.Kind, asked: exchanges.Call, *, is_ours: bool) -> operations.Operation:
-    if asked.method != "GET" or bytes(asked.body) != bytes(exchanges.NO_BODY):
+    has_body = bytes(asked.body) != bytes(exchanges.NO_BODY)
+    if asked.method != "GET" or has_body:
         raise errors.RequestError("a source is only read", code="request.source")
-    name = asked.path[-1] if len(asked.path) == len(exchanges.SOURCES) + 2 else ""
+    is_whole = len(asked.path) == len(exchanges.SOURCES) + 2
+    name = asked.path[-1] if is_whole else ""
     operation = kind.operations.get(name)
-    if operation is None or (name == operations.COUNT and not is_ours):
+    is_reserved = name == operations.COUNT and not is_ours
+    if operation is None or is_reserved:
         names = ", ".join(each for each in kind.operations if each != operations.COUNT)
         raise errors.RequestError(f"no operation {name[:40]!r}; there are {names}", code="request.source")
     return operation

@@ -12,7 +12,7 @@ import msgspec
 
 from kubescript import errors
 from kubescript.auth import user
-from kubescript.cluster import base
+from kubescript.cluster import base, bodies
 from kubescript.request import request
 from kubescript_sandbox.host import cancellation
 
@@ -76,7 +76,7 @@ def _ask(cluster: base.Cluster, token: str, audience: tuple[str, ...]) -> _Revie
     call = request.Request("POST", _PATH, (), "create", True, "authentication.k8s.io", "v1", "tokenreviews", body=body)
     try:
         answer = cluster.perform(call, _TIMEOUT_S, cancellation.Cancellation())
-        content = _whole(answer.chunks)
+        content = bodies.read_whole(answer.chunks, _MAX_BYTES, errors.ClusterError("the answer is too long"))
         if answer.status != 201:
             raise errors.ClusterError(f"the API server answers {answer.status}")
         return _REVIEW.decode(content)
@@ -87,12 +87,3 @@ def _ask(cluster: base.Cluster, token: str, audience: tuple[str, ...]) -> _Revie
             code="auth.unavailable",
             remedy=f"TokenReview: {why}; the server needs the ClusterRole system:auth-delegator",
         ) from None
-
-
-def _whole(chunks: Any) -> bytes:
-    content = b""
-    for chunk in chunks:
-        content += chunk
-        if len(content) > _MAX_BYTES:
-            raise errors.ClusterError("the answer is too long")
-    return content

@@ -11,6 +11,7 @@ import msgspec
 
 from kubescript import errors, types
 from kubescript.broker import broker, operation, records
+from kubescript.cluster import bodies
 from kubescript.kube import paths
 from kubescript.snapshot import collection
 from kubescript.wire import exchanges
@@ -121,7 +122,7 @@ class Client:
 def _read(response: types.Response, reason: str) -> bytes:
     """Returns the body of an answer with 200. Raises ReadFailed with the server's message for any other status."""
     try:
-        body = _whole(response.chunks)
+        body = bodies.read_whole(response.chunks, _MAX_BODY, _refuse_size())
     except errors.KubescriptError as error:
         raise ReadFailed(error.message, unreachable=error.code == "cluster.timeout") from None
     if response.status == 200:
@@ -138,14 +139,8 @@ def _read(response: types.Response, reason: str) -> bytes:
     raise ReadFailed(why.rstrip(": "), unreachable=is_unreachable)
 
 
-def _whole(chunks: Iterator[bytes]) -> bytes:
-    body = bytearray()
-    for chunk in chunks:
-        body += chunk
-        if len(body) > _MAX_BODY:
-            most = _MAX_BODY >> 20
-            raise errors.ClusterError(f"the answer has more than {most} MiB", code="cluster.too_large")
-    return bytes(body)
+def _refuse_size() -> errors.ClusterError:
+    return errors.ClusterError(f"the answer has more than {_MAX_BODY >> 20} MiB", code="cluster.too_large")
 
 
 def decode(document: bytes, shape: type[_Shape]) -> _Shape:

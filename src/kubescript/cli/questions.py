@@ -3,6 +3,7 @@ needs RBAC gives."""
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 import time
@@ -15,7 +16,7 @@ import msgspec
 from kubescript import errors
 from kubescript.broker import answer
 from kubescript.cli import rights
-from kubescript.cluster import base
+from kubescript.cluster import base, bodies
 from kubescript.request import request
 from kubescript_sandbox.host import cancellation
 
@@ -177,17 +178,11 @@ class _Questions:
         """Returns the answer's status and its object, which is empty if the answer has none. Raises ClusterError."""
         left = self._deadline - time.monotonic()
         timeout_s = max(0.001, left)
-        response = self._cluster.perform(call, timeout_s, cancellation.Cancellation())
-        body = bytearray()
+        too_large = errors.ClusterError("the answer is implausibly large", remedy=answer.NO_API_SERVER)
+        with contextlib.closing(self._cluster.perform(call, timeout_s, cancellation.Cancellation())) as response:
+            body = bodies.read_whole(response.chunks, _MAX_BYTES, too_large)
         try:
-            for chunk in response.chunks:
-                body += chunk
-                if len(body) > _MAX_BYTES:
-                    raise errors.ClusterError("the answer is implausibly large", remedy=answer.NO_API_SERVER)
-        finally:
-            response.close()
-        try:
-            return response.status, msgspec.json.decode(bytes(body), type=dict[str, Any])
+            return response.status, msgspec.json.decode(body, type=dict[str, Any])
         except (msgspec.MsgspecError, RecursionError):
             return response.status, {}
 

@@ -17,7 +17,7 @@ import msgspec
 from kubescript import config, errors, types
 from kubescript.broker import answer
 from kubescript.cli import findings
-from kubescript.cluster import base, live
+from kubescript.cluster import base, bodies, live
 from kubescript.request import request
 from kubescript.snapshot import snapshot
 from kubescript.snapshot.sources import saved_source
@@ -174,15 +174,9 @@ def _explain(name: str, own: config.Source, status: int) -> tuple[findings.Mark,
 
 def _read(response: types.Response) -> bytes:
     """Returns the body. Raises ClusterError."""
-    body = bytearray()
-    try:
-        for chunk in response.chunks:
-            body += chunk
-            if len(body) > _MAX_BYTES:
-                raise errors.ClusterError("its answer is implausibly large", code="cluster.too_large")
-    finally:
-        response.close()
-    return bytes(body)
+    too_large = errors.ClusterError("its answer is implausibly large", code="cluster.too_large")
+    with contextlib.closing(response):
+        return bodies.read_whole(response.chunks, _MAX_BYTES, too_large)
 
 
 def _find_version(body: bytes) -> str:

@@ -6,6 +6,7 @@ object there chooses its size.
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import random
 import threading
@@ -16,7 +17,7 @@ from typing import Final, Generic, TypeVar
 import msgspec
 
 from kubescript import errors, types
-from kubescript.cluster import base
+from kubescript.cluster import base, bodies
 from kubescript.fleet import list_watch, nesting, objects
 from kubescript.fleet.objects import Key, Kind, Metadata
 from kubescript.fleet.places import Places
@@ -230,17 +231,10 @@ class Watch(Generic[_T]):
 
     def _body(self, call: request.Request, cancel: cancellation.Cancellation) -> bytes:
         """Returns a whole body. Raises ClusterError."""
-        response = self._cluster.perform(call, _LIST_S, cancel)
-        body = bytearray()
-        try:
+        too_large = errors.ClusterError("the hub's answer is implausibly large", code="cluster.too_large")
+        with contextlib.closing(self._cluster.perform(call, _LIST_S, cancel)) as response:
             self._check(response)
-            for chunk in response.chunks:
-                body += chunk
-                if len(body) > _MAX_PAGE_BYTES:
-                    raise errors.ClusterError("the hub's answer is implausibly large", code="cluster.too_large")
-        finally:
-            response.close()
-        return bytes(body)
+            return bodies.read_whole(response.chunks, _MAX_PAGE_BYTES, too_large)
 
     def _check(self, response: types.Response) -> None:
         """Raises ClusterError unless the hub has answered."""

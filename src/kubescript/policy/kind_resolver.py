@@ -12,13 +12,12 @@ import logging
 import re
 import threading
 import time
-from collections.abc import Iterator
 from typing import Final, TypeVar
 
 import msgspec
 
 from kubescript import errors
-from kubescript.cluster import base
+from kubescript.cluster import base, bodies
 from kubescript.kube import paths
 from kubescript.policy import denied_resources
 from kubescript.request import request
@@ -214,12 +213,13 @@ class KindResolver:
         if timeout_s <= 0 or cancel.cancelled:
             return None
         call = request.Request("GET", path, (), verb="get", is_resource=False)
+        too_large = errors.ClusterError("the discovery document is too large to be a real one", code="cluster.broken")
         try:
             response = self._cluster.perform(call, max(0.001, timeout_s), cancel)
             with contextlib.closing(response):
                 if response.status != 200:
                     return None
-                return msgspec.json.decode(_read(response.chunks), type=shape)
+                return msgspec.json.decode(bodies.read_whole(response.chunks, _MAX_BYTES, too_large), type=shape)
         except (errors.KubescriptError, msgspec.MsgspecError):
             return None
 
@@ -255,12 +255,3 @@ def _map_kinds(resources: list[_Resource]) -> dict[str, str]:
             return {}
         kinds[resource.name] = resource.kind
     return kinds
-
-
-def _read(chunks: Iterator[bytes]) -> bytes:
-    body = bytearray()
-    for chunk in chunks:
-        body += chunk
-        if len(body) > _MAX_BYTES:
-            raise errors.ClusterError("the discovery document is too large to be a real one", code="cluster.broken")
-    return bytes(body)

@@ -6,14 +6,12 @@ import re
 from typing import Final
 
 from kubescript import errors
+from kubescript.kube import durations
 
 __all__ = ["duration", "moment"]
 
 _SECONDS: Final = re.compile(r"[0-9]{1,12}(\.[0-9]{1,9})?")
 _RELATIVE: Final = re.compile(r"(?:now)?-([0-9a-z.]{1,24})")
-_DURATION: Final = re.compile(r"(?:([0-9]{1,9}(?:\.[0-9]{1,9})?)(ms|[smhdwy]))")
-_UNITS: Final = {"ms": 0.001, "s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800, "y": 31_536_000}
-"""Prometheus' units, in seconds."""
 
 
 def moment(text: str, now: float) -> float:
@@ -32,13 +30,8 @@ def duration(text: str) -> float:
     """Returns a duration, `90`, `5m` or `1h30m`, in seconds. Raises RequestError."""
     if _SECONDS.fullmatch(text):
         return float(text)
-    seconds, end = 0.0, 0
-    for part in _DURATION.finditer(text):
-        if part.start() != end:
-            break
-        seconds += float(part[1]) * _UNITS[part[2]]
-        end = part.end()
-    if not text or end != len(text):
+    seconds = durations.parse(text)
+    if seconds is None:
         raise _refuse(f"{text[:40]!r} is no duration", '"30s", "5m", "1h30m", or a number of seconds')
     return seconds
 

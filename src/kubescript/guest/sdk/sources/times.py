@@ -4,17 +4,12 @@ from __future__ import annotations
 
 import datetime
 import math
-import re
 from typing import Any, Final
 
-from kubescript.kube import times
+from kubescript.kube import durations, times
 
 __all__ = ["duration", "moment"]
 
-_UNITS: Final = {"ms": 0.001, "s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800, "y": 31_536_000}
-_PART: Final = re.compile(r"(\d{1,9}(?:\.\d{1,9})?)(ms|[smhdwy])")
-_DURATION: Final = re.compile(rf"(?:{_PART.pattern}){{1,8}}")
-_RELATIVE: Final = re.compile(rf"(?:now)?-?(?P<span>(?:{_PART.pattern}){{1,8}})(?:ago)?")
 _LONGEST: Final = 100
 """How many characters of a time are looked at."""
 # No time before the year 5138 has as many seconds; a smaller unit is therefore recognized by its number.
@@ -46,9 +41,8 @@ def duration(value: Any, name: str) -> str | None:
         return None
     if isinstance(value, str):
         text = str.__str__(value).strip()[:_LONGEST]
-        if _DURATION.fullmatch(text):
-            return _write(_sum(text))
-        return _write(_parse_number(text, name, _DURATIONS))
+        seconds = durations.parse(text)
+        return _write(_parse_number(text, name, _DURATIONS) if seconds is None else seconds)
     if isinstance(value, datetime.timedelta):
         return _write(value.total_seconds())
     return _write(_number(value, name, _DURATIONS))
@@ -57,9 +51,10 @@ def duration(value: Any, name: str) -> str | None:
 def _parse_moment(text: str, name: str) -> str:
     if text.lower() == "now":
         return "now"
-    relative = _RELATIVE.fullmatch(text.replace(" ", ""))
-    if relative:
-        return f"-{_write(_sum(relative['span']))}s"
+    span = text.replace(" ", "").removeprefix("now").removeprefix("-").removesuffix("ago")
+    seconds = durations.parse(span)
+    if seconds is not None:
+        return f"-{_write(seconds)}s"
     found = times.parse(text) if "-" in text else None
     if found is not None:
         return _write_moment(found)
@@ -86,11 +81,6 @@ def _to_seconds(number: float) -> float:
     while number >= _MANY:
         number /= 1_000
     return number
-
-
-def _sum(text: str) -> float:
-    """Returns a duration such as "1h30m" in seconds."""
-    return sum(float(number) * _UNITS[unit] for number, unit in _PART.findall(text))
 
 
 def _write_moment(value: datetime.datetime) -> str:

@@ -54,4 +54,4 @@ def _fit(tool: base.Tool, names: Sequence[str], *, is_namespaced: bool) -> None:
     elif 0 < len(names) <= _MOST_NAMES:
         properties["source"]["enum"] = list(names)
     if not is_namespaced:
-        del properties["namespace"]
+        properties.pop("namespace", None)  # Loki has none

@@ -38,13 +38,12 @@ def logs(
     direction: str = "backward",
     *,
     source: str | None = None,
-    namespace: str | None = None,
 ) -> str:
     """Returns lines, the oldest first: the newest `limit` ones, or with direction="forward" the oldest. A query that
     counts gives figures as prometheus_query_range does."""
     loki = sources.find(k8s, source, "loki")
     with sources.telling():
-        found = loki.query_range(query, start, end, limit, direction, namespace=namespace)
+        found = loki.query_range(query, start, end, limit, direction)
     if not found:
         return messages.text("lines_none")
     if not isinstance(found[0], streams.Stream):

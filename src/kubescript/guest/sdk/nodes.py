@@ -76,14 +76,14 @@ def _since(lines: list[str], begin: datetime.datetime | None) -> Iterator[str]:
     before."""
     is_late = True
     for line in lines:
-        written = _written(line)
+        written = _read_time(line)
         if begin is not None and written is not None:
             is_late = written >= begin
         if is_late:
             yield line
 
 
-def _written(line: str) -> datetime.datetime | None:
+def _read_time(line: str) -> datetime.datetime | None:
     """Returns when a line was written; None if it does not say."""
     match = _STAMP.match(line)
     if match is None or match[1] not in _MONTHS:

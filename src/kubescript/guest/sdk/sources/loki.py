@@ -33,18 +33,14 @@ class Loki(source.Source):
         time: Any = None,
         limit: int | None = None,
         direction: str | None = None,
-        *,
-        namespace: str | None = None,
     ) -> Any:
         """LogQL that counts, now or at `time`: a list of series with .labels and .value. For lines it is
         query_range, of the last hour."""
         if isinstance(query, str) and query.lstrip(" \t\n(").startswith("{"):
             if time is not None:
                 raise ValueError(f"lines have no single time: write {self._spoken}.query_range(q, start=..., end=...)")
-            return self.query_range(query, limit=limit, direction=direction, namespace=namespace)
-        return self._ask_for_results(
-            "query", query=query, time=time, limit=limit, direction=direction, namespace=namespace
-        )
+            return self.query_range(query, limit=limit, direction=direction)
+        return self._ask_for_results("query", query=query, time=time, limit=limit, direction=direction)
 
     def query_range(
         self,
@@ -54,8 +50,6 @@ class Loki(source.Source):
         limit: int | None = None,
         direction: str | None = None,
         step: Any = None,
-        *,
-        namespace: str | None = None,
     ) -> Any:
         """LogQL from `start` (an hour ago) to `end` (now): a list of streams with .labels, .lines and .values, newest
         first, or with direction="forward" oldest first; of a query that counts, a list of series."""
@@ -67,12 +61,11 @@ class Loki(source.Source):
             step=step,
             limit=limit,
             direction=direction,
-            namespace=namespace,
         )
 
-    def labels(self, start: Any = None, end: Any = None, *, namespace: str | None = None) -> Any:
+    def labels(self, start: Any = None, end: Any = None) -> Any:
         """The names of the streams' labels."""
-        return self._list("labels", start=start, end=end, namespace=namespace)
+        return self._list("labels", start=start, end=end)
 
     def label_values(
         self,
@@ -80,14 +73,10 @@ class Loki(source.Source):
         query: str | None = None,
         start: Any = None,
         end: Any = None,
-        *,
-        namespace: str | None = None,
     ) -> Any:
         """The values of a label, of all streams or of those that a selector selects."""
-        return self._list("label_values", label=label, query=query, start=start, end=end, namespace=namespace)
+        return self._list("label_values", label=label, query=query, start=start, end=end)
 
-    def series(
-        self, match: str | list[str], start: Any = None, end: Any = None, *, namespace: str | None = None
-    ) -> Any:
+    def series(self, match: str | list[str], start: Any = None, end: Any = None) -> Any:
         """The labels of the streams that a selector selects, as a list of dicts."""
-        return self._list("series", match=match, start=start, end=end, namespace=namespace)
+        return self._list("series", match=match, start=start, end=end)

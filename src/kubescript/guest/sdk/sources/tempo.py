@@ -45,11 +45,9 @@ class Tempo(source.Source):
         start: Any = None,
         end: Any = None,
         limit: int | None = None,
-        *,
-        namespace: str | None = None,
     ) -> Any:
         """The traces that TraceQL selects from `start` (an hour ago) to `end` (now)."""
-        body = self._ask("search", q=q, start=start, end=end, limit=limit, namespace=namespace)
+        body = self._ask("search", q=q, start=start, end=end, limit=limit)
         answer = self._wrap("search", body)
         # Where nothing was found, Tempo may write `metrics` alone.
         if not isinstance(answer, views.View) or not {"traces", "metrics"} & set(answer):
@@ -60,9 +58,9 @@ class Tempo(source.Source):
             each.setdefault("durationMs", 0)
         return found
 
-    def trace(self, id: str, *, namespace: str | None = None) -> Trace:  # noqa: A002  the API's name
+    def trace(self, id: str) -> Trace:  # noqa: A002  the API's name
         """The spans of one trace, the earliest first."""
-        answer = self._decode("trace", lazy_json.decode_all, self._ask("trace", id=id, namespace=namespace))
+        answer = self._decode("trace", lazy_json.decode_all, self._ask("trace", id=id))
         try:
             batches = spans.batches(answer)
             trace = Trace(views.wrap(each, schemas.FREE) for each in spans.flatten(batches))

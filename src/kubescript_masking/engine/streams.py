@@ -173,9 +173,12 @@ def _write(rules: masker.Masker, group: Sequence[tuple[Stream, list[str]]]) -> b
     masked = results.mask_document(rules, text)
     if masked is not text:
         labels = _LABELS.decode(masked)
+    joined = []
     for (one, before), own in zip(group, labels, strict=True):
-        _hide(rules, zip(before, (entry.line for entry in one.values), strict=True), own)
-    return msgspec.json.encode([_join(one, own) for (one, _), own in zip(group, labels, strict=True)])
+        after = [entry.line for entry in one.values]
+        _hide(rules, zip(before, after, strict=True), own)
+        joined.append(_join(one, own))
+    return msgspec.json.encode(joined)
 
 
 def _hide(rules: masker.Masker, lines: Iterable[tuple[str, str]], labels: _Labels) -> None:

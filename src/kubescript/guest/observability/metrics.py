@@ -95,9 +95,16 @@ def _write_points(
 ) -> str:
     """Returns a row for each time, with a column for each series."""
     form = rows.time_format(times[0], times[-1])
-    titles = ["time", *("/".join(each.labels.get(name, "-") for name in names) or "value" for each in shown)]
-    columns = [{sample.time: sample for sample in each.values} for each in shown]
-    body = [[rows.write_time(time, form), *(values.get(time) for values in columns)] for time in times]
+    titles = ["time"]
+    columns = []
+    for each in shown:
+        told = [each.labels.get(name, "-") for name in names]
+        titles.append("/".join(told) or "value")
+        columns.append({sample.time: sample for sample in each.values})
+    body = []
+    for time in times:
+        samples = [values.get(time) for values in columns]
+        body.append([rows.write_time(time, form), *samples])
     return rows.write(titles, body, same, tsv=True)
 
 

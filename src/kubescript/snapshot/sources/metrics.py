@@ -41,10 +41,15 @@ class Metrics:
 
     def __init__(self, source: saved_source.SavedSource) -> None:
         self._source = source
-        queries = [each.query for each in source.about.queries]
-        self._by_text = {selectors.normalize(text): number for number, text in enumerate(queries, start=1)}
-        plain = {number: selectors.read(text) for number, text in enumerate(queries, start=1)}
-        self._plain = {number: selector for number, selector in plain.items() if selector is not None}
+        self._by_text: dict[tuple[str, ...], int] = {}
+        """The numbers of the captured queries, by their parts."""
+        self._plain: dict[int, selectors.Selector] = {}
+        """Those that are selectors, by number."""
+        for number, captured in enumerate(source.about.queries, start=1):
+            self._by_text[selectors.normalize(captured.query)] = number
+            selector = selectors.read(captured.query)
+            if selector is not None:
+                self._plain[number] = selector
 
     def answer(self, operation: str, arguments: server.Arguments, check: collection.Check) -> types.Response:
         """Returns the answer of an operation. Raises KubescriptError."""

@@ -189,8 +189,8 @@ def _check_names(method: Callable[..., T]) -> Callable[..., T]:
     @functools.wraps(method)
     def call(self: Source, *values: Any, **arguments: Any) -> T:
         for name in arguments.keys() - set(known):
-            call = f"{self._spoken}.{method.__name__}()"
-            raise TypeError(f"{call} has no argument {name!r}; {names.suggestion(name, known)}")
+            spoken = f"{self._spoken}.{method.__name__}()"
+            raise TypeError(f"{spoken} has no argument {name!r}; {names.suggestion(name, known)}")
         return method(self, *values, **arguments)
 
     return call

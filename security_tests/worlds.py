@@ -59,6 +59,7 @@ SDK: Final = TOOLS | frozenset(
         "objects.list_objects",
         "objects.to_dict",
         "objects.views",
+        "calls.api_class",
         "calls.methods",
         "calls.watch",
         "discovery.dynamic",

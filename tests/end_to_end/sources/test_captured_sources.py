@@ -20,7 +20,6 @@ from tests.kit.engines.alertmanager import Alertmanager
 from tests.kit.engines.loki import Loki
 from tests.kit.engines.prometheus import Prometheus
 
-NOW: Final = int(time.time())
 USED: Final = "container_memory_working_set_bytes"
 RATIO: Final = (
     'sum by (namespace, service) (rate(http_requests_total{code="500"}[5m])) '
@@ -55,24 +54,25 @@ SAME: Final = (
 def urls(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
     """The URLs of sources by their kinds: the memory and the requests of `checkout` fire alerts, `cart` is down, and that
     alert is silenced."""
+    now = int(time.time())  # of the test: rules judge the last minutes
     with contextlib.ExitStack() as stack:
         loki = stack.enter_context(Loki(tmp_path_factory.mktemp("loki")))
         alertmanager = stack.enter_context(Alertmanager(tmp_path_factory.mktemp("alertmanager")))
-        alertmanager.silence({"alertname": "TargetDown"}, NOW - 600, NOW + 86_400, "cart is moved")
+        alertmanager.silence({"alertname": "TargetDown"}, now - 600, now + 86_400, "cart is moved")
         rules = [{"name": "shop", "rules": [{"alert": name, "expr": text} for name, text in RULES.items()]}]
         folder = tmp_path_factory.mktemp("prometheus")
         prometheus = stack.enter_context(
-            Prometheus(folder, openmetrics=_series(), rules=rules, alertmanager=alertmanager.address)
+            Prometheus(folder, openmetrics=_series(now), rules=rules, alertmanager=alertmanager.address)
         )
         for pod in PODS:
-            loki.push({"app": pod.partition("-")[0], "pod": pod}, list(_lines(pod)))
+            loki.push({"app": pod.partition("-")[0], "pod": pod}, list(_lines(pod, now)))
         prometheus.wait_for_alerts(*RULES)
         patience.until(lambda: len(alertmanager.get("alerts")) == len(prometheus.get("alerts")["alerts"]))
         yield {"prometheus": prometheus.url, "alertmanager": alertmanager.url, "loki": loki.url}
 
 
-def _series() -> str:
-    """The series of the pods, a sample every half minute."""
+def _series(now: int) -> str:
+    """The series of the pods up to now, a sample every half minute."""
     lines: list[str] = []
     for at in range(0, 4_201, 30):
         for number, pod in enumerate(PODS):
@@ -88,16 +88,16 @@ def _series() -> str:
                 f'http_requests_total{{{served},code="200"}}': at * 2,
                 f"http_request_duration_seconds_count{{{served}}}": at * 2 + failed,
             }
-            lines += [f"{series} {value} {NOW - 4_200 + at}\n" for series, value in samples.items()]
+            lines += [f"{series} {value} {now - 4_200 + at}\n" for series, value in samples.items()]
     return "".join(sorted(lines))
 
 
-def _lines(pod: str) -> Iterator[tuple[float, str]]:
+def _lines(pod: str, now: int) -> Iterator[tuple[float, str]]:
     """The lines of a pod: one a minute, and an error every tenth."""
     for minute in range(70, 0, -1):
-        yield NOW - minute * 60, f"level=info msg=served requests={minute}"
+        yield now - minute * 60, f"level=info msg=served requests={minute}"
         if minute % 10 == 2:
-            yield NOW - minute * 60 + 1, 'level=error msg="payment: no answer in 4s"'
+            yield now - minute * 60 + 1, 'level=error msg="payment: no answer in 4s"'
 
 
 @pytest.mark.timeout(300)

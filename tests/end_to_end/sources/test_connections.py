@@ -18,8 +18,6 @@ from tests.kit import api_server, clients, haproxy
 from tests.kit.engines import loki as loki_kit
 from tests.kit.engines import prometheus
 
-NOW: Final = int(time.time())
-SERIES: Final = f'# TYPE queue gauge\nqueue{{pod="a"}} 7 {NOW - 30}\n'
 ANSWERED: Final = '"value":7'
 QUEUE: Final = 'k8s.source("{}").query("queue")'
 
@@ -43,7 +41,7 @@ def test_tls_certificates_and_passwords_let_in_and_each_mistake_says_which_setti
     """A source with its own CA, a client certificate and a password answers; without one of them the model reads why, and
     the log names the setting. The next call works."""
     web = prometheus.Web(pki.Authority(), certificates=True, password=True)
-    server = prometheus3(openmetrics=SERIES, web=web)
+    server = prometheus3(openmetrics=prometheus.gauge("queue", {'pod="a"': 7}), web=web)
     web.authority.client("reader").write(tmp_path, "client")
     (tmp_path / "ca.crt").write_bytes(web.authority.certificate)
     (tmp_path / "other.crt").write_bytes(pki.Authority().certificate)
@@ -89,7 +87,7 @@ def test_a_token_is_read_again_for_each_call_and_a_prefix_and_a_tenant_are_sent(
     prometheus3: Callable[..., prometheus.Prometheus], tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     """A proxy that demands a token, a tenant and a path prefix lets the calls through as soon as the file has the token."""
-    server = prometheus3(openmetrics=SERIES)
+    server = prometheus3(openmetrics=prometheus.gauge("queue", {'pod="a"': 7}))
     port = clients.free_port()
     demanded = {"Authorization": "Bearer second-token", "X-Scope-OrgID": "team-a|team-b"}
     file = tmp_path / "token"
@@ -112,7 +110,7 @@ def test_a_tenant_of_loki_has_its_own_lines_only(tmp_path: Path) -> None:
     folder.mkdir()
     with loki_kit.Loki(folder, tenants=True) as server:
         for tenant in ("team-a", "team-b"):
-            server.push({"app": "web"}, [(NOW - 60, f"a line of {tenant}")], tenant)
+            server.push({"app": "web"}, [(time.time() - 60, f"a line of {tenant}")], tenant)
         own = {"kind": "loki", "url": server.url}
         tenants = {"a": own | {"tenant": "team-a"}, "b": own | {"tenant": "team-b"}, "nobody": own}
         lines = '[s.lines for s in k8s.source("{}").query_range(\'{{app="web"}}\')]'

@@ -3,7 +3,6 @@ that RBAC can give for it."""
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Final
@@ -18,8 +17,6 @@ from tests.kit.controlplane import official_client, services
 from tests.kit.controlplane.server import ControlPlane
 from tests.kit.engines import prometheus
 
-NOW: Final = int(time.time())
-SERIES: Final = f'# TYPE queue gauge\nqueue{{pod="a"}} 7 {NOW - 30}\n'
 ANSWERED: Final = '"value":7'
 NAMESPACE: Final = "monitoring"
 QUEUE: Final = 'k8s.source("{}").query("queue")'
@@ -76,9 +73,10 @@ def test_a_service_needs_one_right_and_what_lacks_is_said(
     """The port is given by number or name, with TLS too. Without the right the log names it; RBAC takes the port as a part
     of the name. Scripts themselves still cannot use the proxy, and `audit role` asks for no path that is none."""
     web = prometheus.Web(pki.Authority())
+    series = prometheus.gauge("queue", {'pod="a"': 7})
     for name, server in (
-        ("prom", prometheus3(openmetrics=SERIES, host=services.own_address())),
-        ("safe", prometheus3(openmetrics=SERIES, host=services.own_address(), web=web)),
+        ("prom", prometheus3(openmetrics=series, host=services.own_address())),
+        ("safe", prometheus3(openmetrics=series, host=services.own_address(), web=web)),
     ):
         services.expose(plane, NAMESPACE, name, int(server.address.rpartition(":")[2]))
     right = ("prom:9090", "prom:web", "https:safe:9090")

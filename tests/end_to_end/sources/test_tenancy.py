@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Final
@@ -14,15 +13,10 @@ import pytest
 from tests.kit import clients
 from tests.kit.callers import Callers, connected
 from tests.kit.controlplane.server import ControlPlane
+from tests.kit.engines import prometheus
 from tests.kit.engines.prom_label_proxy import LabelProxy
-from tests.kit.engines.prometheus import Prometheus
 
-NOW: Final = int(time.time())
-SERIES: Final = f"""\
-# TYPE queue gauge
-queue{{namespace="callers-shop",pod="cart"}} 7 {NOW - 30}
-queue{{namespace="callers-payments",pod="till"}} 9 {NOW - 30}
-"""
+SERIES: Final = {'namespace="callers-shop",pod="cart"': 7, 'namespace="callers-payments",pod="till"': 9}
 SETTINGS: Final = """
 acts_as = "impersonate"
 [[access]]
@@ -47,9 +41,9 @@ def callers(scratch: ControlPlane, tmp_path_factory: pytest.TempPathFactory) -> 
 
 
 @pytest.fixture
-def port(prometheus3: Callable[..., Prometheus], callers: Callers, tmp_path: Path) -> Iterator[int]:
+def port(prometheus3: Callable[..., prometheus.Prometheus], callers: Callers, tmp_path: Path) -> Iterator[int]:
     """A server with the same Prometheus twice: as it is, and behind the proxy."""
-    server = prometheus3(openmetrics=SERIES)
+    server = prometheus3(openmetrics=prometheus.gauge("queue", SERIES))
     with (
         LabelProxy(tmp_path, server.url) as proxy,
         callers.serving(SETTINGS.format(apart=proxy.url, whole=server.url), callers.tokens()) as port,

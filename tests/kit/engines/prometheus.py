@@ -7,6 +7,7 @@ with Prometheus(folder, openmetrics=TEXT, rules=GROUPS) as server:
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,7 +21,7 @@ from tests.kit import clients, listening, patience
 from tests.kit import prometheus as debian
 from tests.kit.engines import prometheus3
 
-__all__ = ["PASSWORD", "USER", "Prometheus", "Web", "vector"]
+__all__ = ["PASSWORD", "USER", "Prometheus", "Web", "gauge", "vector"]
 
 USER: Final = "reader"
 PASSWORD: Final = "correct-horse-7-battery"
@@ -95,6 +96,13 @@ class Prometheus(listening.Listening):
 
     def _is_ready(self) -> bool:
         return _READY in self.log.read_text()  # a client would need the certificate and the password
+
+
+def gauge(name: str, samples: Mapping[str, int]) -> str:
+    """A sample of half a minute ago for each of these labels, such as `pod="a"`: a query finds it for five minutes."""
+    at = int(time.time()) - 30
+    lines = [f"{name}{{{labels}}} {value} {at}\n" for labels, value in samples.items()]
+    return f"# TYPE {name} gauge\n{''.join(lines)}"
 
 
 def vector(value: str, **labels: str) -> bytes:

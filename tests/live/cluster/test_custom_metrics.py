@@ -9,11 +9,12 @@ from typing import Any
 
 import pytest
 
-from tests.kit import clients, metrics_adapter, trails
+from tests.kit import clients, metrics_adapter, paths, trails
 from tests.kit.controlplane.writer import Writer
 
 ROLE = {"apiGroups": ["custom.metrics.k8s.io", "external.metrics.k8s.io"], "resources": ["*"], "verbs": ["get", "list"]}
 """What docs/deploy.md says that an account needs."""
+PAGE = (paths.ROOT / "sdk_docs/dynamic.md").read_text("utf-8").split("```python\n")[2].split("```")[0]
 CUSTOM = "/apis/custom.metrics.k8s.io/v1beta2"
 EXTERNAL = "/apis/external.metrics.k8s.io/v1beta1"
 
@@ -89,6 +90,13 @@ def read(ask: Callable[[str], str], found: str) -> Any:
 def test_custom_metrics(ask: Callable[[str], str], found: str) -> None:
     """A metric of pods, of one, of nodes and of a namespace is read by its path and as a custom object."""
     assert read(ask, found) == READS[found]
+
+
+def test_the_lines_of_the_page_run(ask: Callable[[str], str]) -> None:
+    """Each of them, for metrics that there are."""
+    custom, external = PAGE.replace("/shop/", "/default/").replace("queue_length", "my-external-metric").splitlines()
+    assert read(ask, custom) == REQUESTS
+    assert json.loads(ask(f"[v.value for v in {external}]")) == ["42", "43"]
 
 
 def test_external_metrics(ask: Callable[[str], str]) -> None:

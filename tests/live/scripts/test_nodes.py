@@ -13,12 +13,13 @@ from typing import Any, Final
 import pytest
 
 from kubescript_safety.controlplane import kubelets, pki
-from tests.kit import clients, trails
+from tests.kit import clients, paths, trails
 from tests.kit.controlplane.server import ControlPlane
 from tests.kit.controlplane.writer import Writer
 
 Ask = Callable[[str], str]
 NODE, MUTE = "journal-0", "journal-1"
+PAGE: Final = (paths.ROOT / "sdk_docs/dynamic.md").read_text("utf-8").split("```python\n")[3].split("```")[0]
 SETTINGS: Final = "[nodes]\nlogs = true\nsummary = true\n"
 KEY: Final = pki.Authority().private_key().decode()
 SUMMARY: Final = {
@@ -107,6 +108,15 @@ def test_logs_of_a_service(ask: Ask) -> None:
     assert "canary" not in last
     assert ask(f"k8s.node_logs('{NODE}', 'containerd').count('pulled image')") == "1"
     assert ask(f"k8s.node_logs('{NODE}', query='crio')") in {"", '""'}
+
+
+def test_the_lines_of_the_page_run(ask: Ask) -> None:
+    """Each of them, for a node that there is."""
+    lines = PAGE.replace("node-0", NODE).splitlines()
+    assert len(lines) == 3
+    for line in lines:
+        assert "line 1" not in ask(line), line  # an error names it
+    assert ask(lines[2]) == "5000"
 
 
 def test_lines_are_chosen(ask: Ask) -> None:

@@ -27,6 +27,8 @@ PROGRAMS: Final = {
     "docs/audit.md 1": "a program of the reader's: test_audit_docs.py",
     "docs/audit.md 2": "likewise: test_audit_cluster.py",
     "docs/runbooks.md 1": "a runbook, which `books` locks and a script of sdk_docs/runbooks.md runs",
+    "sdk_docs/dynamic.md 2": "metrics of an adapter: test_custom_metrics.py",
+    "sdk_docs/dynamic.md 3": "logs of nodes, which these settings do not permit: test_nodes.py",
     "sdk_docs/sources.md 1": "a script that needs a Prometheus: test_scripts_ask_sources.py",
     "docs/toolsets.md 1": "a package, as examples/toolset is: test_toolset_packages.py",
 }

@@ -135,8 +135,9 @@ class Call:
         record = records.Record(f"unparsed {method}", "deny", code, fault=code)
         self._record(record)
 
-    def deny(self, decision: decisions.Decision) -> errors.PolicyDenied:
-        """Notes and records that the policy denies the call; returns the error for the script."""
+    def deny(self, decision: decisions.Decision, described: notes.Note | None = None) -> errors.PolicyDenied:
+        """Notes and records that the policy denies the call; returns the error for the script, which begins with
+        `described` or with the request."""
         rule = decision.rule or "policy.denied"
         note = self.what.within("", f" ({rule})")
         self._note(self._summary.denied, note)
@@ -146,7 +147,8 @@ class Call:
         reasons = [text for text in (decision.reason, decision.instead) if text]
         reason = "; ".join(reasons)
         # The script named the object, but its name may come from the cluster: the note marks it as a value.
-        self._refusal = _describe(self.request).within("", f": {reason}")
+        described = described or _describe(self.request)
+        self._refusal = described.within("", f": {reason}")
         return errors.PolicyDenied(str(self._refusal), code=rule)
 
     def fail(self, error: errors.KubescriptError) -> None:

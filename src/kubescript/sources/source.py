@@ -17,6 +17,7 @@ from kubescript import config, errors, redaction, types
 from kubescript.broker import answer, broker, call, summary
 from kubescript.cluster import base
 from kubescript.kube import namespace_patterns, wildcards
+from kubescript.output import notes
 from kubescript.policy import decisions, policy
 from kubescript.request import request
 from kubescript.sources import operations, question, remedies
@@ -149,17 +150,21 @@ class SourceCall(broker.Broker):
                 "query, or take fewer steps",
                 code="cluster.too_large",
             )
-        # The source's name may be that of a stranger's snapshot.
-        what = f"{self._source.settings.kind} {call.request.path.rpartition('/')[2]}"
+        what = self._describe(call)
         if trailer.is_partial:
             call.note_part(f"{what} (the source says that a part is missing)")
         if trailer.items == most:
             call.note_part(f"{what} ({most} only, there may be more)")
 
+    def _describe(self, call: call.Call) -> str:
+        """Returns the kind and the operation. They are kubescript's own words; the source's name may be that of a
+        stranger's snapshot."""
+        return f"{self._source.settings.kind} {call.request.path.rpartition('/')[2]}"
+
     def _decide(self, call: call.Call) -> None:
         decision = self._judge_caller() or self._judge_points(call)
         if decision is not None:
-            raise call.deny(decision)
+            raise call.deny(decision, notes.Note(self._describe(call)))
         call.decision = decisions.ALLOW
         if self._source.settings.kind == "prometheus" and self._question.expression:
             # The source stops working on a query that is not waited for.

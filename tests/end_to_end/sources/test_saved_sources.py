@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any, Final
 
-from tests.kit import clients, saved_sources
+from tests.kit import clients, saved_sources, trails
 from tests.kit.saved_sources import USED
 
 ANSWERS: Final[dict[str, Any]] = {
@@ -71,6 +71,23 @@ def test_scripts_ask_saved_sources(tmp_path: Path) -> None:
             assert clients.text(ask(f"prom.query('{USED}{{namespace=\"shop\"}}')[0].value")) == "60"
         for script, message in GAPS.items():
             assert message in clients.text(ask(script)), script
+
+
+def test_a_denied_question_is_told_once(tmp_path: Path) -> None:
+    """The source's name is a stranger's and the denial's words are ours, so it stands in no marks, or beside other
+    text once; `audit replay` finds the same, and the next call works."""
+    record, denied = tmp_path / "audit.jsonl", "prom.query('up', namespace='shop')"
+    reason = "policy.source: prometheus query: this source takes no namespace; name it in the query instead"
+    name = "k8s.list('pods', 'shop')[0].metadata.name"
+    scripts = (denied, f"print({name})\n{denied}", f"prom.query('up', namespace={name})", name)
+    flags = ("--snapshot", str(saved_sources.write(tmp_path)), "--audit", str(record), "--audit-keep", "responses")
+    with clients.asking(*flags) as ask:
+        told = [clients.whole(ask(script)) for script in scripts]
+    assert told[0] == f"ForbiddenException: 403 {reason} (line 1)"
+    assert [text.count(reason) for text in told] == [1, 1, 1, 0]
+    assert "web-1" in told[3]
+    replayed = trails.run("audit", "replay", str(record))
+    assert [line.split()[-1] for line in replayed.stdout.splitlines()] == ["same"] * 4, replayed.stdout
 
 
 def _read(text: str) -> Any:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -15,7 +16,8 @@ import orjson
 import pytest
 import yaml
 
-from kubescript.audit import chain
+from kubescript.audit import chain, replays
+from kubescript.wire import exchanges
 from tests.kit import clients, trails
 
 A = "a" * 64
@@ -136,16 +138,27 @@ SHAPES: dict[str, Any] = {
     "a counter that is a text": {"tally": {"calls": "x"}},
     "a tally's inside": {"tally": {"journal": {}, "records": {}, "keep": True, "pages": {}}},
     "limits that are texts": {"limits": {"depth": "x"}},
+    "a source of an unknown kind": {"sources": [["prom", "unknown"]]},
+    "a source with a name of 200,000 letters": {"sources": [["p" * 200_000, "prometheus"]]},
+    "a note with too many values": {"notes": [["pods", ["shop"]]]},
 }
+READS = ("prom.query('up')", "try:\n    k8s.list('pods')\nexcept Exception:\n    pass\n1")
+"""A script whose call is printed if it was not recorded, and one that has the recorded notes."""
 
 
 @pytest.mark.promise("A-08")
 @pytest.mark.parametrize("shape", SHAPES)
 def test_a_replay_of_any_shape_is_judged(shape: str, tmp_path: Path) -> None:
-    """Each is the same, or damaged; none ends the command."""
-    done = trails.run("audit", "replay", str(folder(tmp_path, document=SHAPES[shape])))
+    """Each is the same, or damaged; none ends the command or the worker, fills the terminal, or is a traceback."""
+    done = trails.run("audit", "replay", str(folder(tmp_path / "1", document=SHAPES[shape])))
     assert done.stdout.split()[1] in ("same", "damaged"), done
     assert not done.stderr
+    read = {"request": replays.fingerprint(exchanges.Call("GET", ("api", "v1"))), "reply": {"status": 404}}
+    for script in READS:
+        file = folder(tmp_path / script[:3], script=script, calls=(read,) * 3, document=SHAPES[shape])
+        done = trails.run("audit", "replay", str(file))
+        assert not re.search("worker.died|output.failed", done.stdout) and len(done.stdout) < 400 and not done.stderr
+    assert trails.run("audit", "replay", str(folder(tmp_path / "2"))).stdout.split()[1] == "same"
 
 
 ENDLESS = {

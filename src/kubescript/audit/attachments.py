@@ -20,7 +20,7 @@ import re
 import stat
 import uuid
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, Literal
 
 import msgspec
 import orjson
@@ -51,6 +51,9 @@ _HASH: Final = re.compile(r"[0-9a-f]{64}")
 # Attack: a sparse file claims any size.
 _MAX_FILE_BYTES: Final = 1 << 30
 """The default limit on what one script may fetch."""
+_SourceName = Annotated[str, msgspec.Meta(pattern=r"\A[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?\Z")]
+"""As in the settings. Attack: a name of 200,000 letters is printed with the call that was not recorded."""
+_SourceKind = Literal["prometheus", "alertmanager", "loki", "tempo"]
 _READ_FLAGS: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _NEW_FLAGS: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
 
@@ -92,8 +95,14 @@ class Document(msgspec.Struct, frozen=True):
     answer: str
     namespaces: tuple[str, ...] = ()
     """The patterns of the only namespaces that the script could see; none: all."""
-    sources: tuple[tuple[str, str], ...] = ()
+    sources: tuple[tuple[_SourceName, _SourceKind], ...] = ()
     """The names of the sources that the script could ask, and the kind of each, in the settings' order."""
+
+    def __post_init__(self) -> None:
+        """Raises ValueError for a note whose values do not fit into its sentence."""
+        for each in self.notes:
+            if isinstance(each, notes.Note) and each.sentence.count(notes.PLACE) != len(each.values):
+                raise ValueError("a note has more or fewer values than places")
 
 
 def folder_of(path: Path) -> Path:

@@ -94,7 +94,7 @@ LOGS: Final = ("logs", "query_range")
 LINES: Final = (("query", '{app="web"}'), ("limit", "1000"))
 ANSWERS: Final[Mapping[str, tuple[tuple[str, str], tuple[tuple[str, str], ...], str]]] = {
     "series now": (("prom", "query"), (("query", "up"),), "vector"),
-    "series over time": (("prom", "query_range"), (("query", "up"), ("start", "-1m"), ("step", "30")), "matrix"),
+    "series over time": (("prom", "query_range"), (("query", "up"), ("start", "-60"), ("step", "30")), "matrix"),
     "label sets": (("prom", "series"), (("match", "up"),), ""),
     "values": (("prom", "label_values"), (("label", "pod"),), ""),
     "traces": (("traces", "search"), (("q", "{}"), ("limit", "1000")), "traces"),

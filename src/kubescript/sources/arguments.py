@@ -1,4 +1,4 @@
-"""The arguments of an operation: read from a script's text, checked by type, and written as the source takes them.
+"""The arguments of an operation: read from a script's text, and checked by type.
 
 A name or a value that is not on the list is refused; nothing of a script reaches a source in another place.
 """
@@ -7,38 +7,27 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Final
 
 from kubescript import errors
-from kubescript.sources import expressions, moments
+from kubescript.sources import expressions
 
-__all__ = ["TYPES", "Clock", "Unit", "read"]
+__all__ = ["MOMENTS", "read"]
 
-Unit = Callable[[float], str]
-"""Writes a time in seconds as a source takes it."""
 _MAX_ARGUMENTS: Final = 40
 _MAX_TEXT: Final = 2_000
 _LABEL: Final = re.compile(r"[A-Za-z_:][A-Za-z0-9_:.]{0,199}")
 _ID: Final = re.compile(r"[0-9A-Fa-f]{1,32}")
 _NAMESPACE: Final = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
+_NUMBER: Final = re.compile(r"-?[0-9]{1,12}(\.[0-9]{1,9})?")
+_LEAST_STEP_S: Final = 0.001
+
+_Reader = Callable[[str, float], str]
+"""Returns an argument, checked; it is given the source's time in seconds since the epoch. Raises RequestError."""
 
 
-@dataclass(frozen=True, slots=True)
-class Clock:
-    """The time of one call, and how its source writes times."""
-
-    now: float
-    """Seconds since the epoch."""
-    write: Unit
-
-
-Reader = Callable[[str, Clock], str]
-"""Returns an argument as the source takes it. Raises RequestError."""
-
-
-def _matching(pattern: re.Pattern[str], what: str) -> Reader:
-    def read(text: str, _clock: Clock) -> str:
+def _matching(pattern: re.Pattern[str], what: str) -> _Reader:
+    def read(text: str, _now: float) -> str:
         if not pattern.fullmatch(text):
             raise errors.RequestError(f"{text[:40]!r} is no {what}", code="request.source")
         return text
@@ -46,33 +35,35 @@ def _matching(pattern: re.Pattern[str], what: str) -> Reader:
     return read
 
 
-def _choice(*words: str) -> Reader:
+def _choice(*words: str) -> _Reader:
     return _matching(re.compile("|".join(words)), f"one of {', '.join(words)}")
 
 
-def _text(text: str, _clock: Clock) -> str:
+def _text(text: str, _now: float) -> str:
     if len(text) > _MAX_TEXT or not text.isprintable():
         raise errors.RequestError(f"write a text of at most {_MAX_TEXT} printable characters", code="request.source")
     return text
 
 
-def _moment(text: str, clock: Clock) -> str:
-    return clock.write(moments.moment(text, clock.now))
+def _moment(text: str, now: float) -> str:
+    """Returns a time in seconds since the epoch; a negative one is relative to now."""
+    seconds = float(_number(text, now))
+    return str(max(0.0, now + seconds)) if text.startswith("-") else text
 
 
-def _step(text: str, _clock: Clock) -> str:
-    seconds = moments.duration(text)
-    if seconds < 0.001:
+def _step(text: str, now: float) -> str:
+    if float(_number(text, now)) < _LEAST_STEP_S:
         raise errors.RequestError("a step is at least a millisecond", code="request.source")
-    return f"{seconds:.3f}".rstrip("0").rstrip(".")
+    return text
 
 
-def _expression(text: str, _clock: Clock) -> str:
+def _expression(text: str, _now: float) -> str:
     expressions.check_length(text)
     return text
 
 
-TYPES: Final[Mapping[str, Reader]] = {
+_number: Final = _matching(_NUMBER, "number of seconds")
+_TYPES: Final[Mapping[str, _Reader]] = {
     "query": _expression,
     "match": _expression,
     "q": _expression,
@@ -96,11 +87,13 @@ TYPES: Final[Mapping[str, Reader]] = {
     "namespace": _matching(_NAMESPACE, "name of a namespace"),
 }
 """The arguments of all operations, by name."""
+MOMENTS: Final = frozenset({"time", "start", "end"})
+"""Those that are times."""
 _REPEATED: Final = frozenset({"match", "filter"})
 
 
-def read(given: tuple[tuple[str, str], ...], known: frozenset[str], clock: Clock) -> dict[str, list[str]]:
-    """Returns the arguments by name, each as the source takes it. Raises RequestError."""
+def read(given: tuple[tuple[str, str], ...], known: frozenset[str], now: float) -> dict[str, list[str]]:
+    """Returns the arguments by name, with times in seconds since the epoch. Raises RequestError."""
     if len(given) > _MAX_ARGUMENTS:
         raise errors.RequestError(f"more than {_MAX_ARGUMENTS} arguments", code="request.source")
     found: dict[str, list[str]] = {}
@@ -110,5 +103,5 @@ def read(given: tuple[tuple[str, str], ...], known: frozenset[str], clock: Clock
             raise errors.RequestError(f"no argument {name[:40]!r}; there are {names}", code="request.source")
         if name in found and name not in _REPEATED:
             raise errors.RequestError(f"{name} is given twice", code="request.source")
-        found.setdefault(name, []).append(TYPES[name](text, clock))
+        found.setdefault(name, []).append(_TYPES[name](text, now))
     return found

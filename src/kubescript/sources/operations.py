@@ -31,9 +31,7 @@ class Operation:
     form: masking.Form = "json"
     """How the answer is masked."""
     has_steps: bool = False
-    """Whether the answer has a point for each step of a time range."""
-    has_range: bool = False
-    """Whether the source needs a beginning and an end."""
+    """Whether the source needs a beginning and an end, and answers with a point for each step between them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +67,7 @@ _PROMETHEUS: Final = Kind(
     {
         "query": Operation("/api/v1/query", ("query",), ("time", "limit"), "series"),
         "query_range": Operation(
-            "/api/v1/query_range", ("query",), (*_RANGE, "step", "limit"), "series", has_steps=True, has_range=True
+            "/api/v1/query_range", ("query",), (*_RANGE, "step", "limit"), "series", has_steps=True
         ),
         COUNT: Operation("/api/v1/query", ("query",), ("time",), "count"),
         "series": Operation("/api/v1/series", ("match",), (*_RANGE, "limit"), "series"),
@@ -108,7 +106,6 @@ _LOKI: Final = Kind(
             (*_RANGE, "step", "limit", "direction"),
             "streams",
             has_steps=True,
-            has_range=True,
         ),
         "labels": Operation("/loki/api/v1/labels", (), _RANGE, "series"),
         "label_values": Operation("/loki/api/v1/label/{label}/values", ("label",), (*_RANGE, "query"), "series"),

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import urllib.parse
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
 from kubescript import config, errors
-from kubescript.sources import arguments, expressions, moments, operations
+from kubescript.sources import arguments, expressions, operations
 from kubescript.wire import exchanges
 
 __all__ = ["Question", "read"]
 
+_RANGE_S: Final = 3_600
+"""How long a range is if the script gives none."""
 _STEPS: Final = 60
 """How many steps a range has if the script gives none."""
-_LEAST_STEP_S: Final = 15.0
+_LEAST_STEP_S: Final = 15
 _SENT_NAMES: Final = {"match": "match[]"}
 
 
@@ -48,9 +49,7 @@ def read(
     seconds since the epoch; `is_ours` says that the door asks, not a script. Raises RequestError."""
     operation = _find_operation(kind, asked, is_ours=is_ours)
     known = frozenset((*operation.required, *operation.optional, "namespace"))
-    clock = arguments.Clock(now, kind.write_time)
-    given = _complete(operation, asked.query, clock.now)
-    found = arguments.read(given, known, clock)
+    found = arguments.read(asked.query, known, now)
     for name in operation.required:
         if name not in found:
             raise errors.RequestError(f"{asked.path[-1]} needs {name}", code="request.source")
@@ -59,7 +58,8 @@ def read(
             check(text)
     is_of_logs = operation.form == "streams"
     is_of_lines = is_of_logs and expressions.asks_for_lines(found["query"][0])
-    start, end, points = (0.0, 0.0, 0) if is_of_lines else _count_points(operation, dict(given), clock.now)
+    start, end, points = _complete_range(found, now) if operation.has_steps else (0.0, 0.0, 0)
+    points = 0 if is_of_lines else points
     limit = min(own.max_series, max(1, own.max_points // (points or 1)))
     wanted = found.pop("limit", [str(kind.limit or limit)])
     # Loki limits lines, and no series.
@@ -70,7 +70,7 @@ def read(
     return Question(
         operation,
         operation.path.format(**places),
-        _list_sent(operation, found),
+        _list_sent(kind, operation, found),
         found.get("query", [""])[0],
         found.get("label", [""])[0],
         found.get("namespace", [""])[0],
@@ -95,40 +95,25 @@ def _find_operation(kind: operations.Kind, asked: exchanges.Call, *, is_ours: bo
     return operation
 
 
-def _complete(
-    operation: operations.Operation, given: tuple[tuple[str, str], ...], now: float
-) -> tuple[tuple[str, str], ...]:
-    """Returns the arguments with the last hour in sixty steps where a range is needed and not given. Raises
-    RequestError."""
-    if not operation.has_range:
-        return given
-    texts = {"start": "-1h", "end": "now"} | dict(given)
-    start, end = _read_range(texts, now)
-    texts.setdefault("step", str(max(_LEAST_STEP_S, round((end - start) / _STEPS))))
-    names = {name for name, _ in given}
-    return (*given, *(pair for pair in texts.items() if pair[0] not in names))
-
-
-def _read_range(texts: Mapping[str, str], now: float) -> tuple[float, float]:
-    """Returns the beginning and the end of a range, in seconds since the epoch. Raises RequestError."""
-    start, end = moments.moment(texts["start"], now), moments.moment(texts["end"], now)
+def _complete_range(found: dict[str, list[str]], now: float) -> tuple[float, float, int]:
+    """Returns a range, and how many points each series has in it. Adds what the script has left out: the last hour in
+    sixty steps. Raises RequestError."""
+    start = float(found.setdefault("start", [str(max(0.0, now - _RANGE_S))])[0])
+    end = float(found.setdefault("end", [str(now)])[0])
     if end < start:
         raise errors.RequestError("the range ends before it begins; write start=, then end=", code="request.source")
-    return start, end
+    usual = max(_LEAST_STEP_S, round((end - start) / _STEPS))
+    step = float(found.setdefault("step", [str(usual)])[0])
+    return start, end, int((end - start) // step) + 1
 
 
-def _count_points(operation: operations.Operation, texts: Mapping[str, str], now: float) -> tuple[float, float, int]:
-    """Returns a range, and how many points each series has in it; 0 where there are no steps."""
-    if not operation.has_steps:
-        return 0.0, 0.0, 0
-    start, end = _read_range(texts, now)
-    return start, end, int((end - start) // moments.duration(texts["step"])) + 1
-
-
-def _list_sent(operation: operations.Operation, found: Mapping[str, list[str]]) -> tuple[tuple[str, str], ...]:
+def _list_sent(
+    kind: operations.Kind, operation: operations.Operation, found: dict[str, list[str]]
+) -> tuple[tuple[str, str], ...]:
     """Returns the query string's pairs."""
     sent = []
     for name, texts in found.items():
+        own = [kind.write_time(float(text)) for text in texts] if name in arguments.MOMENTS else texts
         if f"{{{name}}}" not in operation.path:
-            sent += [(_SENT_NAMES.get(name, name), text) for text in texts]
+            sent += [(_SENT_NAMES.get(name, name), text) for text in own]
     return tuple(sent)

@@ -63,11 +63,8 @@ def _begin(since: Any) -> datetime.datetime | None:
     text = times.moment(since, "since")
     if text is None:
         return None
-    now = datetime.datetime.now(datetime.UTC)
-    if text == "now":
-        return now
     if text.startswith("-"):
-        return now - datetime.timedelta(seconds=float(text[1:].removesuffix("s")))
+        return datetime.datetime.now(datetime.UTC) + datetime.timedelta(seconds=float(text))
     return datetime.datetime.fromtimestamp(float(text), datetime.UTC)
 
 

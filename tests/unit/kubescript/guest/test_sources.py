@@ -195,11 +195,11 @@ def test_labels_find_the_most_particular_object() -> None:
 @cases.each(
     ("script", "sent"),
     [
-        ("prom.query('up', time='-1h')", {"query": "up", "time": "-3600s"}),
+        ("prom.query('up', time='-1h')", {"query": "up", "time": "-3600"}),
         ("prom.queryRange('up', datetime.datetime(2026, 9, 21, 14), '2026-09-21T15:13:20+01:00', datetime.timedelta(minutes=1))",
          {"query": "up", "start": "1789999200", "end": "1790000000", "step": "60"}),
-        ("prom.query_range('up', 1790000000123, 'now', '1h30m')", {"query": "up", "start": "1790000000.123", "end": "now", "step": "5400"}),
-        ("prom.query_range('up', start='now - 1d', end=datetime.timedelta(hours=2))", {"query": "up", "start": "-86400s", "end": "-7200s"}),
+        ("prom.query_range('up', 1790000000123, 'now', '1h30m')", {"query": "up", "start": "1790000000.123", "end": "-0", "step": "5400"}),
+        ("prom.query_range('up', start='now - 1d', end=datetime.timedelta(hours=2))", {"query": "up", "start": "-86400", "end": "-7200"}),
         ("prom.query('up', namespace='shop')", {"query": "up", "namespace": "shop"}),
         ("alertmanager.alerts(active=True, silenced=False, filter={'severity': 'critical'})",
          {"filter": 'severity="critical"', "active": "true", "silenced": "false"}),

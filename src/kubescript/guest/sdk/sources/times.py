@@ -19,7 +19,7 @@ _DURATIONS: Final = 'a timedelta, seconds, or text such as "5m"'
 
 
 def moment(value: Any, name: str) -> str | None:
-    """Returns a time as seconds since the epoch or as "-3600s", relative to now; None for None. `name` is the
+    """Returns a time in seconds since the epoch or, as a negative number, relative to now; None for None. `name` is the
     argument's. A number that is too great to be seconds is taken as milli-, micro- or nanoseconds, a timedelta as that
     long ago. Raises TypeError and ValueError, which say what a time is."""
     if value is None:
@@ -31,7 +31,7 @@ def moment(value: Any, name: str) -> str | None:
     if isinstance(value, datetime.date):
         return _write_moment(datetime.datetime(value.year, value.month, value.day, tzinfo=datetime.UTC))
     if isinstance(value, datetime.timedelta):
-        return f"-{_write(abs(value.total_seconds()))}s"
+        return f"-{_write(abs(value.total_seconds()))}"
     return _write(_to_seconds(_number(value, name, _TIMES)))
 
 
@@ -50,11 +50,11 @@ def duration(value: Any, name: str) -> str | None:
 
 def _parse_moment(text: str, name: str) -> str:
     if text.lower() == "now":
-        return "now"
+        return "-0"
     span = text.replace(" ", "").removeprefix("now").removeprefix("-").removesuffix("ago")
     seconds = durations.parse(span)
     if seconds is not None:
-        return f"-{_write(seconds)}s"
+        return f"-{_write(seconds)}"
     found = times.parse(text) if "-" in text else None
     if found is not None:
         return _write_moment(found)

@@ -7,8 +7,6 @@ instead, and in the pages, for people who browse and models that want more.
 
 from __future__ import annotations
 
-import functools
-import re
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -19,9 +17,9 @@ from kubescript import config, evaluator, types
 from kubescript.changes.rules import write_settings
 from kubescript.kube import namespace_patterns
 from kubescript.policy import permissions
-from kubescript.toolsets import base
+from kubescript.toolsets import base, pages, source_globals
 
-__all__ = ["PAGE_PREFIX", "TRIAGE", "pages", "toolset"]
+__all__ = ["TRIAGE", "toolset"]
 
 
 _INSTRUCTIONS: Final = (
@@ -44,16 +42,6 @@ _READ_WRITE: Final = "Writes change the cluster at once. Refused: exec{refused}.
 _METADATA: Final = "metadata, without values, key names or type"
 _KEYS: Final = "metadata, type and key names (for secretKeyRef), values masked"
 _RUNBOOKS: Final = " k8s.runbooks() lists reviewed scripts; prefer k8s.runbook(name, **arguments) where one fits."
-_SOURCES: Final = {
-    "prometheus": ("prom", "query, query_range, rules, targets, …"),
-    "alertmanager": ("alertmanager", "alerts, silences"),
-    "loki": ("loki", "query, query_range"),
-    "tempo": ("tempo", "search, trace"),
-}
-"""The global for each kind of source, and its most important methods."""
-_SERIES: Final = " A series: .labels, .value, .values (t, v), .min, .max, .last."
-_TIMES: Final = ' Times: datetime or "-1h".'
-_ONE_NAMESPACE: Final = ' Each call of {names} needs namespace="...".'
 _NAMESPACES: Final = (
     " You see only the namespaces {names}: lists over all have just these, and nothing outside of namespaces is served."
 )
@@ -63,37 +51,12 @@ _SEVERAL_CLUSTERS: Final = (
 _MAX_NAMES_LENGTH: Final = 44
 """How many characters of cluster names the definition shows; `k8s.contexts()` lists them all."""
 
-_MAX_SOURCES_LENGTH: Final = 22
-"""How many characters of the names of further sources the definition shows."""
-
 _MAX_REFUSED_LENGTH: Final = 64
 """How many characters about refused writes the definition shows, and half as many with several clusters; a refusal says
 the rest."""
 
 _EXAMPLE: Final = "Counter(p.spec.node_name for p in k8s.coreV1().list_pod_for_all_namespaces())"
 _EXAMPLE_SEVERAL_CLUSTERS: Final = "{c: len(k8s.context(c).coreV1().list_node()) for c in k8s.contexts()}"
-
-PAGE_PREFIX: Final = "kubescript://sdk/"
-_MARKDOWN: Final = "text/markdown"
-_PACKAGE_FOLDER: Final = Path(__file__).parent.parent
-_PAGE_FOLDERS: Final = (_PACKAGE_FOLDER / "sdk_docs", _PACKAGE_FOLDER.parent.parent / "sdk_docs")
-"""The folder in an installed package, and that in a checkout."""
-_FIRST_PAGES: Final = (
-    "index",
-    "differences",
-    "objects",
-    "lists",
-    "errors",
-    "dynamic",
-    "writes",
-    "helpers",
-    "contexts",
-    "sources",
-    "runbooks",
-)
-"""Pages about topics, which precede those of the clients."""
-_PAGE_LINK: Final = re.compile(r"\]\((\w+)\.md\)")
-"""A link from one page to another, in the form used in the repository."""
 
 _TRIAGE_TEXT: Final = Path(__file__).with_name("triage.txt")
 """The prompt for models."""
@@ -125,14 +88,11 @@ def toolset(
 
     tool = base.Tool(_definition(settings, source_kinds), evaluate_script)
     what = "evaluate a Python script in a sandbox beside the API server"
-    return base.Toolset("code", what, (tool,), pages(), (TRIAGE,), _INSTRUCTIONS)
+    return base.Toolset("code", what, (tool,), pages.pages(), (TRIAGE,), _INSTRUCTIONS)
 
 
 def _definition(settings: config.Settings, source_kinds: Collection[str]) -> mcp_types.Tool:
     limits = settings.limits
-    named = settings.source_kinds
-    # Attack: the names of a stranger's saved sources speak to the model in the definition.
-    saved = {kind: kind for kind in source_kinds if kind not in named.values()}
     return mcp_types.Tool(
         name="evaluate_script",
         title="Evaluate a Kubernetes script",
@@ -142,8 +102,7 @@ def _definition(settings: config.Settings, source_kinds: Collection[str]) -> mcp
             access=_access(settings)
             + _namespaces(settings)
             + (_RUNBOOKS if settings.runbooks.folder is not None else "")
-            + _sources(named | saved)
-            + _tenancy(settings),
+            + source_globals.describe(settings, source_kinds),
             secrets=_describe_secrets(settings),
             example=_EXAMPLE_SEVERAL_CLUSTERS if settings.is_several else _EXAMPLE,
             memory=limits.memory_mib,
@@ -225,34 +184,6 @@ def _namespaces(settings: config.Settings) -> str:
     return _NAMESPACES.format(names=namespace_patterns.describe(settings.namespaces))
 
 
-def _sources(kinds: Mapping[str, str]) -> str:
-    """Returns a description of the sources with these kinds by name; empty if there are none."""
-    if not kinds:
-        return ""
-    known = [_SOURCES[kind] for kind in _SOURCES if kind in kinds.values()]
-    listed = ", ".join(f"{name} ({methods})" for name, methods in known)
-    text = f" More globals: {listed}: lists."
-    if not {"prometheus", "loki"}.isdisjoint(kinds.values()):
-        text += _SERIES
-    if set(kinds.values()) != {"alertmanager"}:
-        text += _TIMES
-    text += f" help({known[0][0]})."
-    first_of_kind = {kind: name for name, kind in [*kinds.items()][::-1]}
-    others = [name for name in kinds if name not in first_of_kind.values()]
-    if not others:
-        return text
-    names = ", ".join(others)
-    # An unknown name's error lists all.
-    shown = names if len(names) <= _MAX_SOURCES_LENGTH else f"{others[0]}, …"
-    return f"{text} k8s.source(name): {shown[:_MAX_SOURCES_LENGTH]}"
-
-
-def _tenancy(settings: config.Settings) -> str:
-    """Returns what calls of sources that show one namespace at a time need; empty if there are none."""
-    names = {_SOURCES[own.kind][0]: None for own in settings.sources.values() if own.tenancy == "namespace"}
-    return _ONE_NAMESPACE.format(names=", ".join(names)) if names else ""
-
-
 def _effect(settings: config.Settings, clusters: Collection[config.Settings], room: int) -> str:
     """Returns what becomes of the writes to these clusters; `room` is for how many characters about refused ones."""
     rules = [write_settings.read(own.write_policy, own.mode, own.approval) for own in clusters if own.mode != "off"]
@@ -292,53 +223,6 @@ def _names_that_fit(names: Sequence[str], room: int) -> str:
         shown.append(name)
     shown.append(f"… ({len(names)} in all)")
     return ", ".join(shown)
-
-
-@functools.cache  # shared by all callers: uncached, they took 47 of the 57 ms and 109 of the 123 KiB of each caller
-def pages() -> tuple[base.Page, ...]:
-    """Returns every page, the introduction first; none if the files are missing."""
-    for folder in _PAGE_FOLDERS:
-        if folder.is_dir():
-            files = sorted(folder.glob("*.md"), key=_page_order)
-            return tuple(map(_page, files))
-    return ()
-
-
-def _page_order(path: Path) -> tuple[int, str]:
-    """Returns the key for sorting pages: topics first, in their order, then the others by name."""
-    name = path.stem
-    if name in _FIRST_PAGES:
-        return _FIRST_PAGES.index(name), name
-    return len(_FIRST_PAGES), name
-
-
-def _page(path: Path) -> base.Page:
-    definition = mcp_types.Resource(
-        name=path.stem,
-        title=_page_title(path),
-        uri=PAGE_PREFIX + path.stem,
-        mime_type=_MARKDOWN,
-    )
-    return base.Page(definition, lambda: _read_page(path))
-
-
-def _read_page(path: Path) -> str:
-    """Returns the page for a client: without its first comment, which is for people who browse the repository, and
-    with links that the client can read as resources.
-    """
-    text = path.read_text("utf-8")
-    if text.startswith("<!--"):
-        text = text.partition("\n")[2]
-    return _PAGE_LINK.sub(rf"]({PAGE_PREFIX}\1)", text)
-
-
-def _page_title(path: Path) -> str:
-    """Returns the first heading."""
-    with path.open(encoding="utf-8") as lines:
-        for line in lines:
-            if line.startswith("# "):
-                return line[2:].strip()
-    return path.stem
 
 
 def _write_triage(arguments: Mapping[str, str]) -> str:

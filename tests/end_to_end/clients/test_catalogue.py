@@ -179,7 +179,7 @@ def test_the_wheel_brings_the_pages(tmp_path: Path) -> None:
     (wheel,) = tmp_path.glob("*.whl")
     site = tmp_path / "site"
     zipfile.ZipFile(wheel).extractall(site)
-    program = "import json; from kubescript.toolsets import code; print(json.dumps([p.definition.name for p in code.pages() if p.read()])); print(code.TRIAGE.write({}))"
+    program = "import json; from kubescript.toolsets import code, pages; print(json.dumps([p.definition.name for p in pages.pages() if p.read()])); print(code.TRIAGE.write({}))"
     done = subprocess.run(
         [sys.executable, "-c", program],
         env={"PYTHONPATH": str(site)},

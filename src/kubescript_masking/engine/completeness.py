@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from kubescript_masking.engine import forms, results, series, streams
+from kubescript_masking.engine import forms, results, series, streams, traces
 from kubescript_masking.wire import lists, masking
 
 __all__ = ["OF_SOURCES", "Check"]
@@ -25,7 +25,7 @@ _READERS: Final[dict[masking.Form, Callable[[], forms.Text]]] = {
     "watch": forms.Events,
     "series": lambda: forms.Answer(series.read),
     "streams": lambda: forms.Answer(streams.read),
-    "spans": forms.Spans,
+    "spans": lambda: forms.Answer(traces.read),
     "count": forms.Count,
 }
 

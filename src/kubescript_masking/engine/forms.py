@@ -13,10 +13,10 @@ from typing import Any, Final, Literal
 
 import msgspec
 
-from kubescript_masking.engine import results, series, traces
+from kubescript_masking.engine import results, series
 from kubescript_masking.wire import lists, masking
 
-__all__ = ["ANY", "TABLE", "Answer", "Count", "Document", "Events", "List", "Resource", "Spans", "Text"]
+__all__ = ["ANY", "TABLE", "Answer", "Count", "Document", "Events", "List", "Resource", "Text"]
 
 _MAX_HELD: Final = 128 * 1024 * 1024
 """The maximum size in bytes of one document, or of one line of a watch."""
@@ -196,42 +196,26 @@ class Answer(Document):
 
     most, reason = _MAX_ANSWER, "answer"
 
-    def __init__(self, read: Callable[[bytes], results.Masked | None]) -> None:
+    def __init__(self, read: Callable[[bytes], results.Masked | bytes | None]) -> None:
+        """`read` returns None for JSON of another shape, which is kept as it is."""
         super().__init__(bytes)
         self._read = read
 
     def _check(self, document: bytes) -> masking.Trailer:
         self._held.clear()
         answer = self._read(document)
-        if answer is not None:
-            self.answer = answer
+        if answer is None:
+            ANY.decode(document)
+            answer = document
+        self.answer = answer
+        if not isinstance(answer, bytes):
             return masking.Trailer(items=answer.count, is_partial=answer.is_partial)
-        ANY.decode(document)
-        self.answer = document
-        return _count(document)
-
-
-class Spans(Document):
-    """Reads a trace, and keeps it, with its attributes as objects, for the masker."""
-
-    most, reason = _MAX_ANSWER, "answer"
-
-    def __init__(self) -> None:
-        super().__init__(traces.read)
-
-    def _check(self, document: bytes) -> masking.Trailer:
-        self._held.clear()
-        self.answer = document
-        return _count(document)
-
-
-def _count(document: bytes) -> masking.Trailer:
-    """Returns the trailer of JSON that may list label sets, values or traces."""
-    results.check_size(document.count(b",") // 2)  # each takes 60 bytes
-    listed = results.decode(_LISTED, document)
-    if listed is None:
-        return masking.Trailer()
-    return masking.Trailer(items=len(listed.data) + len(listed.traces), is_partial=listed.is_partial)
+        # JSON that may list label sets, values or traces. Each takes 60 bytes.
+        results.check_size(answer.count(b",") // 2)
+        listed = results.decode(_LISTED, answer)
+        if listed is None:
+            return masking.Trailer()
+        return masking.Trailer(items=len(listed.data) + len(listed.traces), is_partial=listed.is_partial)
 
 
 class List(_Json):

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, Final
-
-import msgspec
+from typing import Final
 
 from kubescript import errors, types
-from kubescript.snapshot import collection, responses
+from kubescript.snapshot import collection
 from kubescript.snapshot.sources import saved_source, selectors, server
 
 __all__ = ["Logs"]
 
 _NANO: Final = 1_000_000_000
 _DEFAULT_LIMIT: Final = 1_000
-_LABEL_VALUES: Final = re.compile(r"label/([^/]+)/values")
 _Line = tuple[int, str, int]
 """Its time in nanoseconds, its text, and the number of its stream."""
 _Labels = Mapping[str, str]
@@ -31,16 +27,16 @@ class Logs:
 
     def answer(self, operation: str, arguments: server.Arguments, check: collection.Check) -> types.Response:
         """Returns the answer of an operation. Raises KubescriptError."""
-        label = _LABEL_VALUES.fullmatch(operation)
+        label = server.LABEL_VALUES.fullmatch(operation)
         if label is not None:
             query = arguments.text("query")
             found = self._list_streams([query] if query else [], check)
-            return _write_data(sorted({labels[label[1]] for labels in found if label[1] in labels}))
+            return server.write_data(sorted({labels[label[1]] for labels in found if label[1] in labels}))
         if operation == "labels":
-            return _write_data(sorted({name for labels in self._list_streams([], check) for name in labels}))
+            return server.write_data(sorted({name for labels in self._list_streams([], check) for name in labels}))
         if operation == "series":
             matches = [*arguments.list("match[]"), *arguments.list("match")]
-            return _write_data(self._list_streams(matches, check))
+            return server.write_data(self._list_streams(matches, check))
         if operation == "query_range":
             return self._query_range(arguments, check)
         raise saved_source.not_captured(
@@ -127,10 +123,6 @@ def _read_time(text: str) -> int:
     return int(text)
 
 
-def _write_data(data: Any) -> types.Response:
-    return responses.document({"status": "success", "data": data})
-
-
 def _write_streams(lines: list[_Line], streams: list[_Labels], warning: str) -> types.Response:
     """Returns the answer of a query, with the lines by their streams."""
     by_stream: dict[int, list[tuple[str, str]]] = {}
@@ -138,5 +130,4 @@ def _write_streams(lines: list[_Line], streams: list[_Labels], warning: str) -> 
         by_stream.setdefault(number, []).append((str(time), text))
     order = sorted(by_stream, key=lambda number: sorted(streams[number].items()))
     result = [{"stream": streams[number], "values": by_stream[number]} for number in order]
-    data = {"status": "success", "data": {"resultType": "streams", "result": result, "stats": {}}}
-    return responses.pieces([msgspec.json.encode(data)], warning)
+    return server.write_data({"resultType": "streams", "result": result, "stats": {}}, warning)

@@ -29,7 +29,6 @@ _SHOWN: Final = 6
 _SHOWN_LENGTH: Final = 120
 _COUNT: Final = re.compile(r"count\(\n(.*)\n\)", re.DOTALL)
 """The query by which the door counts series."""
-_LABEL_VALUES: Final = re.compile(r"label/([^/]+)/values")
 _SAMPLES: Final = msgspec.json.Decoder(list[tuple[float, str]])
 _RULE_TYPES: Final = {"alert": "alerting", "record": "recording"}
 _PARTIAL: Final = "the snapshot holds only the series of rules, alerts and --series; there were others"
@@ -53,7 +52,7 @@ class Metrics:
 
     def answer(self, operation: str, arguments: server.Arguments, check: collection.Check) -> types.Response:
         """Returns the answer of an operation. Raises KubescriptError."""
-        label = _LABEL_VALUES.fullmatch(operation)
+        label = server.LABEL_VALUES.fullmatch(operation)
         if label is not None:
             return self._list_label_values(label[1], arguments, check)
         answers = {
@@ -186,21 +185,21 @@ class Metrics:
     def _list_series(self, arguments: server.Arguments, check: collection.Check) -> types.Response:
         found = self._list_label_sets(arguments.list("match[]"), check)
         unique = {msgspec.json.encode(each, order="sorted"): each for each in found}
-        return _write_data(list(unique.values()))
+        return server.write_data(list(unique.values()))
 
     def _list_labels(self, arguments: server.Arguments, check: collection.Check) -> types.Response:
         matches = arguments.list("match[]")
         if not matches:
             return responses.document(self._source.read("labels"))
         found = self._list_label_sets(matches, check)
-        return _write_data(sorted({name for labels in found for name in labels}))
+        return server.write_data(sorted({name for labels in found for name in labels}))
 
     def _list_label_values(self, label: str, arguments: server.Arguments, check: collection.Check) -> types.Response:
         matches = arguments.list("match[]")
         queries = matches or [each.query for each in self._source.about.queries]
         found = self._list_label_sets(queries, check)
         values = sorted({labels[label] for labels in found if label in labels})
-        return _write_data(values, "" if matches else _PARTIAL)
+        return server.write_data(values, "" if matches else _PARTIAL)
 
     def _list_label_sets(self, queries: Iterable[str], check: collection.Check) -> Iterator[dict[str, str]]:
         """Yields the labels of each series of some queries."""
@@ -214,20 +213,20 @@ class Metrics:
             for group in groups:
                 group["rules"] = [each for each in server.list_dicts(group.get("rules")) if each.get("type") == wanted]
             groups = [group for group in groups if group["rules"]]
-        return _write_data({"groups": groups})
+        return server.write_data({"groups": groups})
 
     def _list_targets(self, arguments: server.Arguments, _check: collection.Check) -> types.Response:
         if arguments.text("state") == "dropped":
             raise saved_source.not_captured('dropped targets were not captured; write state="active"')
         active = server.list_dicts(self._read_data("targets").get("activeTargets"))
         warning = "" if arguments.text("state") == "active" else "the snapshot holds no dropped targets"
-        return _write_data({"activeTargets": active, "droppedTargets": []}, warning)
+        return server.write_data({"activeTargets": active, "droppedTargets": []}, warning)
 
     def _list_metadata(self, arguments: server.Arguments, _check: collection.Check) -> types.Response:
         known, metric = self._read_data("metadata"), arguments.text("metric")
         if not metric:
-            return _write_data(known)
-        return _write_data({metric: known[metric]} if metric in known else {})
+            return server.write_data(known)
+        return server.write_data({metric: known[metric]} if metric in known else {})
 
     def _read_data(self, operation: str) -> dict[str, Any]:
         """Returns `data` of a captured answer; empty if it is no object."""
@@ -252,10 +251,6 @@ def _write(time: float, value: str) -> tuple[float | int, str]:
 
 def _write_sample(labels: Mapping[str, str], time: float, value: str) -> bytes:
     return msgspec.json.encode({"metric": labels, "value": _write(time, value)})
-
-
-def _write_data(data: Any, warning: str = "") -> types.Response:
-    return responses.pieces([msgspec.json.encode({"status": "success", "data": data})], warning)
 
 
 def _write_result(kind: str, parts: Iterable[bytes], warning: str = "") -> types.Response:

@@ -19,12 +19,11 @@ METRIC: Final = "__name__"
 """The label that holds the metric's name."""
 # No string is scanned twice if its end is missing.
 _TEXT: Final = r'"(?:[^"\\\n]|\\.)*+["\n]?|\'(?:[^\'\\\n]|\\.)*+[\'\n]?|`[^`]*+`?'
-_BLANK: Final = re.compile(r"(?:\s|#[^\n]*)*")
-_TOKEN: Final = re.compile(rf"(?P<text>{_TEXT})|(?P<blank>\s+|#[^\n]*)|[\w.:]+|.", re.DOTALL)
-_STRING: Final = re.compile(_TEXT)
+_PART: Final = re.compile(rf"{_TEXT}|(?P<blank>\s+|#[^\n]*)|[\w.:]+|[=!|][=~]|.", re.DOTALL)
 _NAME: Final = re.compile(r"[A-Za-z_:][A-Za-z0-9_:.]*")
-_SIGN: Final = re.compile(r"=~|!~|!=|=")
-_FILTER: Final = re.compile(r"\|=|\|~|!=|!~")
+_SIGNS: Final = ("=~", "!~", "!=", "=")
+_FILTERS: Final = ("|=", "|~", "!=", "!~")
+_QUOTES: Final = ('"', "'", "`")
 _ESCAPE: Final = re.compile(r"\\(.)", re.DOTALL)
 _ESCAPED: Final = {"n": "\n", "t": "\t", "\\": "\\", '"': '"', "'": "'"}
 
@@ -89,7 +88,7 @@ def _compile_filter(sign: str, text: str, check: collection.Check) -> Callable[[
 @functools.lru_cache(256)
 def normalize(text: str) -> tuple[str, ...]:
     """Returns the parts of an expression, without blanks and comments, by which two writings are the same."""
-    return tuple(found[0] for found in _TOKEN.finditer(text) if found.lastgroup != "blank")
+    return tuple(found[0] for found in _PART.finditer(text) if found.lastgroup != "blank")
 
 
 def read(text: str) -> Selector | None:
@@ -104,7 +103,7 @@ def read_logs(text: str) -> LogSelector | None:
     reader = _Reader(text)
     selector = reader.read_selector()
     filters = []
-    while sign := reader.take(_FILTER):
+    while sign := reader.take(*_FILTERS):
         value = reader.take_string()
         if value is None:
             return None
@@ -115,55 +114,57 @@ def read_logs(text: str) -> LogSelector | None:
 
 
 class _Reader:
-    """A text, read from its beginning."""
+    """The parts of an expression, read from the first one."""
 
     def __init__(self, text: str) -> None:
-        self._text = text
+        self._parts = (*normalize(text), "")
         self._at = 0
-        self.take(_BLANK)
 
     def is_at_end(self) -> bool:
         """Says whether nothing is left."""
-        return self._at == len(self._text)
+        return not self._parts[self._at]
 
-    def take(self, pattern: re.Pattern[str]) -> str:
-        """Returns the text that matches here, and goes on behind it and the blanks that follow; empty if none does."""
-        found = pattern.match(self._text, self._at)
-        if found is None:
+    def take(self, *wanted: str) -> str:
+        """Returns the part here, and goes on behind it; empty if it is none of these."""
+        part = self._parts[self._at]
+        if part not in wanted:
             return ""
-        blank = _BLANK.match(self._text, found.end())
-        self._at = blank.end() if blank is not None else found.end()
-        return found[0]
+        self._at += 1
+        return part
+
+    def take_name(self) -> str:
+        """Returns the name here; empty if there is none."""
+        part = self._parts[self._at]
+        return self.take(part) if _NAME.fullmatch(part) else ""
 
     def take_string(self) -> str | None:
         """Returns the value of a string literal here; None if there is none."""
-        literal = self.take(_STRING)
-        if len(literal) < 2 or literal[-1] != literal[0]:
+        literal = self._parts[self._at]
+        if len(literal) < 2 or literal[0] not in _QUOTES or literal[-1] != literal[0]:
             return None
-        if literal[0] == "`":
-            return literal[1:-1]
-        escapes = set(_ESCAPE.findall(literal[1:-1]))
-        if not escapes <= _ESCAPED.keys():
+        text, is_raw = literal[1:-1], literal[0] == "`"
+        if not is_raw and not _ESCAPED.keys() >= set(_ESCAPE.findall(text)):
             return None
-        return _ESCAPE.sub(lambda found: _ESCAPED[found[1]], literal[1:-1])
+        self._at += 1
+        return text if is_raw else _ESCAPE.sub(lambda found: _ESCAPED[found[1]], text)
 
     def read_selector(self) -> Selector | None:
         """Returns the selector here; None if there is none."""
-        name = self.take(_NAME)
+        name = self.take_name()
         found = {Matcher(METRIC, "=", name)} if name else set()
-        if self.take(_literal("{")):
-            while not self.take(_literal("}")):
+        if self.take("{"):
+            while not self.take("}"):
                 matcher = self._read_matcher()
                 if matcher is None:
                     return None
                 found.add(matcher)
-                if not self.take(_literal(",")) and self._text[self._at : self._at + 1] != "}":
+                if not self.take(",") and self._parts[self._at] != "}":
                     return None
         return Selector(frozenset(found)) if found else None
 
     def _read_matcher(self) -> Matcher | None:
-        quoted = None if (label := self.take(_NAME)) else self.take_string()
-        sign = self.take(_SIGN)
+        quoted = None if (label := self.take_name()) else self.take_string()
+        sign = self.take(*_SIGNS)
         if quoted is not None and not sign:
             return Matcher(METRIC, "=", quoted)
         value = self.take_string()
@@ -171,8 +172,3 @@ class _Reader:
         if not label or not sign or value is None:
             return None
         return Matcher(label, sign, value)
-
-
-@functools.cache
-def _literal(sign: str) -> re.Pattern[str]:
-    return re.compile(re.escape(sign))

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import re
 import time
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
+
+import msgspec
 
 from kubescript import errors, types
 from kubescript.request import request
-from kubescript.snapshot import collection
+from kubescript.snapshot import collection, responses
 from kubescript_sandbox.host import cancellation
 
-__all__ = ["Arguments", "Saved", "list_dicts"]
+__all__ = ["LABEL_VALUES", "Arguments", "Saved", "list_dicts", "write_data"]
+
+LABEL_VALUES: Final = re.compile(r"label/([^/]+)/values")
+"""The operation of Prometheus and Loki that lists the values of a label."""
 
 
 class Arguments:
@@ -64,3 +70,8 @@ class Saved:
 def list_dicts(value: Any) -> list[dict[str, Any]]:
     """Returns the objects in a list of a stranger's document; empty if it is none."""
     return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
+
+
+def write_data(data: Any, warning: str = "") -> types.Response:
+    """Returns an answer as Prometheus and Loki frame it."""
+    return responses.pieces([msgspec.json.encode({"status": "success", "data": data})], warning)

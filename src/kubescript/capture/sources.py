@@ -6,6 +6,7 @@ Everything is asked through the door, so that it is masked and recorded as a scr
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeVar
@@ -117,7 +118,7 @@ class _Capture:
         self._name = name
         self._kind = kind
         self._client = cluster_client.Client(all_.door.handle, all_.journal)
-        self._own = cluster_client.Client(all_.door.handle_own, all_.journal)
+        self._own = cluster_client.Client(functools.partial(all_.door.handle, is_ours=True), all_.journal)
         self._queries: list[dict[str, Any]] = []
         self._bytes = 0
         self._files = 0

@@ -33,22 +33,20 @@ class Door:
         self._hooks = hooks
         self._connections = connections
 
-    def handle(self, asked: exchanges.Call, operation: operation.Operation, timeout_s: float) -> broker.Answer:
-        """Answers one call; see `broker.Broker.handle`."""
-        return self._handle(asked, operation, timeout_s, is_ours=False)
-
-    def handle_own(self, asked: exchanges.Call, operation: operation.Operation, timeout_s: float) -> broker.Answer:
-        """Answers a call of kubescript itself, which may ask for everything; see `handle`."""
-        return self._handle(asked, operation, timeout_s, is_ours=True)
-
-    def _handle(
-        self, asked: exchanges.Call, operation: operation.Operation, timeout_s: float, *, is_ours: bool
+    def handle(
+        self, asked: exchanges.Call, operation: operation.Operation, timeout_s: float, *, is_ours: bool = False
     ) -> broker.Answer:
+        """Answers one call, see `broker.Broker.handle`; `is_ours` is one of kubescript itself, which may ask for
+        everything."""
         # The name comes from a hostile worker, and is only compared.
         name = asked.path[len(exchanges.SOURCES)] if len(asked.path) > len(exchanges.SOURCES) else ""
         found = self._sources.get(name)
         if found is None:
-            return broker.refuse(asked, operation, self._refuse_name(name)), None
+            known = ", ".join(self._sources) or "none here ([sources])"
+            error = errors.PolicyDenied(
+                f"no source {name[:_SHOWN]!r}; there are: {known}", code="policy.unknown_source"
+            )
+            return broker.refuse(asked, operation, error), None
         return source.SourceCall(found, self._hooks, is_ours=is_ours).handle(asked, operation, timeout_s)
 
     @property
@@ -65,10 +63,6 @@ class Door:
         """Closes connections that no call uses; calls that are under way end as they would."""
         for each in self._connections:
             each.release()
-
-    def _refuse_name(self, name: str) -> errors.PolicyDenied:
-        known = ", ".join(self._sources) or "none here ([sources])"
-        return errors.PolicyDenied(f"no source {name[:_SHOWN]!r}; there are: {known}", code="policy.unknown_source")
 
 
 def is_for_source(asked: exchanges.Call) -> bool:

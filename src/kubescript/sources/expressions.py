@@ -12,9 +12,10 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from kubescript import errors
+from kubescript.kube import log_queries
 from kubescript.sources import functions
 
-__all__ = ["asks_for_lines", "check_label", "check_length", "check_log_query", "check_metric_query"]
+__all__ = ["check_label", "check_length", "check_log_query", "check_metric_query"]
 
 MAX_LENGTH: Final = 8_000
 """The maximum number of characters of an expression."""
@@ -77,11 +78,6 @@ def check_metric_query(text: str) -> None:
     _check_functions(tokens)
 
 
-def asks_for_lines(text: str) -> bool:
-    """Says whether LogQL asks for lines, and not for a metric of them."""
-    return text.lstrip("( \t\n").startswith("{")
-
-
 def check_log_query(text: str) -> None:
     """Refuses LogQL that asks for the lines of every stream, or moves a value away from its name. Raises
     RequestError."""
@@ -89,7 +85,7 @@ def check_log_query(text: str) -> None:
     # Loki reads these as Go does, where they are no strings.
     if any(token[:1] == "'" for token in tokens):
         raise _refuse("a string stands in single quotes", 'it in "..." or `...`')
-    if asks_for_lines(text) and not all(_find_selectors(tokens)):
+    if log_queries.asks_for_lines(text) and not all(_find_selectors(tokens)):
         raise _refuse("the selector matches every stream", 'a label into it: {namespace="shop"}')
     _check_functions(tokens)
     _check_stages(tokens)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -59,27 +59,20 @@ def connect(
     return web.Web(name, own.url, trust, _Headers(name, own, cluster, own_cluster, bearer), patience_s)
 
 
+@dataclass(frozen=True, slots=True)
 class _Headers:
-    """The operator's headers of each request to one source."""
+    """The operator's headers of each request to one source; for the fields see `connect`."""
 
-    def __init__(
-        self,
-        name: str,
-        own: config.Source,
-        cluster: live.Live,
-        own_cluster: live.Live,
-        bearer: acting.Bearer | None,
-    ) -> None:
-        self._name = name
-        self._own = own
-        self._cluster = cluster
-        self._own_cluster = own_cluster
-        self._bearer = bearer
+    name: str
+    own: config.Source
+    cluster: live.Live
+    own_cluster: live.Live
+    bearer: acting.Bearer | None
 
     def __call__(self, deadline: float, cancel: cancellation.Cancellation) -> list[tuple[str, str]]:
         headers = []
-        if self._own.tenant is not None:
-            headers.append(("X-Scope-OrgID", self._own.tenant))
+        if self.own.tenant is not None:
+            headers.append(("X-Scope-OrgID", self.own.tenant))
         authorization = self._authorize(deadline, cancel)
         if authorization:
             headers.append(("Authorization", authorization))
@@ -87,7 +80,7 @@ class _Headers:
 
     def _authorize(self, deadline: float, cancel: cancellation.Cancellation) -> str:
         """Returns the Authorization header; empty for none. Raises ClusterError."""
-        own = self._own
+        own = self.own
         if own.token_file is not None:
             return f"Bearer {self._read_secret(own.token_file)}"
         if own.basic_auth_file is not None:
@@ -99,27 +92,26 @@ class _Headers:
         return ""
 
     def _own_token(self, deadline: float, cancel: cancellation.Cancellation) -> str:
-        _, authorization = self._own_cluster.identify(deadline, cancel)
+        _, authorization = self.own_cluster.identify(deadline, cancel)
         if not authorization:
             raise errors.ClusterError(
-                f"the server has no token for this cluster that it could send to {self._name}, the source",
+                f"the server has no token for this cluster that it could send to {self.name}, the source",
                 code="cluster.auth",
-                remedy=f'use token_file, or cert_file and auth = "none", in [sources.{self._name}]',
+                remedy=f'use token_file, or cert_file and auth = "none", in [sources.{self.name}]',
             )
         return authorization
 
     def _pass_on(self, deadline: float, cancel: cancellation.Cancellation) -> str:
-        if self._bearer is None:
+        if self.bearer is None:
             raise errors.ClusterError(
-                f"{self._name}, the source, takes callers' tokens, and you have none",
+                f"{self.name}, the source, takes callers' tokens, and you have none",
                 code="cluster.auth",
-                remedy=f'serve over http with [auth], or change auth = "caller" in [sources.{self._name}]',
+                remedy=f'serve over http with [auth], or change auth = "caller" in [sources.{self.name}]',
             )
         # Attack: a token that another cluster has reviewed is sent to this cluster's source.
-        address, _ = self._cluster.identify(deadline, cancel)
-        bearer = self._bearer.at("", self._own.audience or "")
-        headers: Mapping[str, str] = dict(bearer.headers(address, deadline, cancel))
-        return headers["Authorization"]
+        address, _ = self.cluster.identify(deadline, cancel)
+        bearer = self.bearer.at("", self.own.audience or "")
+        return dict(bearer.headers(address, deadline, cancel))["Authorization"]
 
     def _read_secret(self, file: Path) -> str:
         """Returns the only line of a file. Raises ClusterError, which quotes nothing of it."""
@@ -130,7 +122,7 @@ class _Headers:
             text = ""
         if not text or not text.isprintable():
             raise errors.ClusterError(
-                f"the credentials for {self._name}, the source, cannot be read",
+                f"the credentials for {self.name}, the source, cannot be read",
                 code="cluster.auth",
                 remedy=f"put one line of ASCII into {file}",
             )

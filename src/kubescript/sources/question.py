@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from kubescript import config, errors
-from kubescript.sources import arguments, expressions, operations
+from kubescript.kube import log_queries
+from kubescript.sources import arguments, operations
 from kubescript.wire import exchanges
 
 __all__ = ["Question", "read"]
@@ -57,7 +58,7 @@ def read(
         for text in found.get(name, ()):
             check(text)
     is_of_logs = operation.form == "streams"
-    is_of_lines = is_of_logs and expressions.asks_for_lines(found["query"][0])
+    is_of_lines = is_of_logs and log_queries.asks_for_lines(found["query"][0])
     start, end, points = _complete_range(found, now) if operation.has_steps else (0.0, 0.0, 0)
     points = 0 if is_of_lines else points
     limit = min(own.max_series, max(1, own.max_points // (points or 1)))

@@ -59,7 +59,4 @@ def _write(found: Sequence[objects.Alert], limit: int) -> str:
         shown = " ".join(f"{name}={each.labels[name]}" for name in names)
         own = (each.labels.get(name) for name in objects.OWN_LABELS)
         body.append([*own, each.state, cells.since(each.since), shown, each.summary])
-    text = rows.write(_TITLES, body, same)
-    if len(found) <= limit:
-        return text
-    return f"{text}\n{messages.text('alerts_cut', count=len(found) - limit)}"
+    return rows.cut(rows.write(_TITLES, body, same), "alerts_cut", len(found) - limit)

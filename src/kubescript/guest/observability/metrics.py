@@ -39,7 +39,7 @@ def prometheus_query(
     same = labelled.find_shared(labels)
     names = rows.differing(labels, same)
     shown = [[*(each.labels.get(name) for name in names), each.last] for each in found[:limit]]
-    return _cut(rows.write([*names, "value"], shown, same), len(found), limit)
+    return rows.cut(rows.write([*names, "value"], shown, same), "series_cut", len(found) - limit)
 
 
 def prometheus_query_range(
@@ -72,7 +72,7 @@ def write_range(found: Sequence[series.Series], limit: int, *, points: bool = Fa
     times = sorted({time for each in shown for time in each.times})
     table = _write_points(shown, names, times, same) if points else _write_figures(shown, names, times, same)
     head = messages.text("series_range", start=rows.iso(times[0]), end=rows.iso(times[-1]), count=len(times))
-    return _cut(f"{head}\n{table}", len(found), limit)
+    return rows.cut(f"{head}\n{table}", "series_cut", len(found) - limit)
 
 
 def _write_figures(
@@ -114,10 +114,3 @@ def _choose(times: Sequence[float]) -> list[float]:
     if len(inner) <= _BETWEEN:
         return list(inner)
     return [inner[round(len(inner) * part / (_BETWEEN + 1))] for part in range(1, _BETWEEN + 1)]
-
-
-def _cut(text: str, found: int, limit: int) -> str:
-    """Returns the text with a line about the series that are left out."""
-    if found <= limit:
-        return text
-    return f"{text}\n{messages.text('series_cut', count=found - limit)}"

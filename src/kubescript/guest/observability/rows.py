@@ -12,7 +12,7 @@ from kubescript.guest.sdk.objects import table
 from kubescript.guest.sdk.values import timestamps
 from kubescript.wire import messages
 
-__all__ = ["describe", "differing", "iso", "time_format", "write", "write_time"]
+__all__ = ["cut", "describe", "differing", "iso", "time_format", "write", "write_time"]
 
 _WIDTH: Final = 120
 """How many characters of a cell are shown."""
@@ -31,6 +31,11 @@ def write(titles: Sequence[str], rows: Sequence[Sequence[object]], same: Labels,
     # Attack: a label with a line end adds a row.
     text = table.table(rows, [cells.line(title) for title in titles], width=_WIDTH, tsv=tsv)
     return f"{describe(same)}\n{text}" if same else text
+
+
+def cut(text: str, message: str, left_out: int) -> str:
+    """Returns the text, with this message about the rows that are left out, if any are."""
+    return f"{text}\n{messages.text(message, count=left_out)}" if left_out > 0 else text
 
 
 def describe(same: Labels) -> str:

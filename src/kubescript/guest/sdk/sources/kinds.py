@@ -12,13 +12,13 @@ from kubescript.guest.sdk.values import names
 
 __all__ = ["first_of_each", "open_source"]
 
-_CLASSES: Final[dict[str, type[source.Source]]] = {
-    "prometheus": prom.Prometheus,
-    "alertmanager": alertmanager.Alertmanager,
-    "loki": loki.Loki,
-    "tempo": tempo.Tempo,
+_KINDS: Final[Mapping[str, tuple[str, type[source.Source]]]] = {
+    "prometheus": ("prom", prom.Prometheus),
+    "alertmanager": ("alertmanager", alertmanager.Alertmanager),
+    "loki": ("loki", loki.Loki),
+    "tempo": ("tempo", tempo.Tempo),
 }
-_GLOBALS: Final = {"prometheus": "prom", "alertmanager": "alertmanager", "loki": "loki", "tempo": "tempo"}
+"""For each kind, the global of scripts and its class."""
 
 
 def open_source(known: Mapping[str, str], name: Any, session: session.Session, objects: labelled.Objects) -> Any:
@@ -27,14 +27,14 @@ def open_source(known: Mapping[str, str], name: Any, session: session.Session, o
     plain = str.__str__(name) if isinstance(name, str) else repr(name)
     if plain not in known:
         raise ValueError(f"there is no source {plain!r}; {names.suggestion(plain, known)}")
-    kind = known[plain]
-    spoken = _GLOBALS[kind] if first_of_each(known)[_GLOBALS[kind]] == plain else f"k8s.source({plain!r})"
-    return _CLASSES[kind](session, plain, spoken, objects)
+    own, opened = _KINDS[known[plain]]
+    spoken = own if first_of_each(known)[own] == plain else f"k8s.source({plain!r})"
+    return opened(session, plain, spoken, objects)
 
 
 def first_of_each(known: Mapping[str, str]) -> dict[str, str]:
     """Returns the globals of scripts: for each, the name of the first source of its kind."""
     found: dict[str, str] = {}
     for name, kind in known.items():
-        found.setdefault(_GLOBALS[kind], name)
+        found.setdefault(_KINDS[kind][0], name)
     return found

@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 
 from kubescript.guest.sdk.sources import source
+from kubescript.kube import log_queries
 
 __all__ = ["Loki"]
 
@@ -36,7 +37,7 @@ class Loki(source.Source):
     ) -> Any:
         """LogQL that counts, now or at `time`: a list of series with .labels and .value. For lines it is
         query_range, of the last hour."""
-        if isinstance(query, str) and query.lstrip(" \t\n(").startswith("{"):
+        if isinstance(query, str) and log_queries.asks_for_lines(query):
             if time is not None:
                 raise ValueError(f"lines have no single time: write {self._spoken}.query_range(q, start=..., end=...)")
             return self.query_range(query, limit=limit, direction=direction)

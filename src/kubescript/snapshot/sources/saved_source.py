@@ -22,6 +22,9 @@ __all__ = ["MAX_FILE", "Query", "SavedSource", "Series", "Stream", "not_captured
 MAX_FILE: Final = 8 * tree.MIB
 """The maximum size of one file in bytes: a quarter of a million points."""
 _MAX_ABOUT: Final = tree.MIB
+# Attack: 8 MiB of `{},` decode to 200 MiB, and a script asks eight times at once. So many parts take at most 40 MiB.
+_MAX_PARTS: Final = 400_000
+"""How many parts of one file are decoded. Files of 8 MiB have fewer if a part has 20 bytes."""
 _MAX_SOURCES: Final = 64
 _NAME: Final = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 _Shape = TypeVar("_Shape")
@@ -94,7 +97,10 @@ class SavedSource:
     def _decode(self, file: str, shape: type[_Shape], most: int = MAX_FILE) -> _Shape:
         path = (*self._folder, *file.split("/"))
         try:
-            return msgspec.json.decode(self._saved.files.read(path, most), type=shape)
+            document = self._saved.files.read(path, most)
+            if _count_parts(document, shape) > _MAX_PARTS:
+                raise tree.Refused(f"it has more than {_MAX_PARTS} parts")
+            return msgspec.json.decode(document, type=shape)
         except tree.Refused as error:
             raise saved_cluster.file_error(path, error.why) from None
         except FileNotFoundError:
@@ -103,6 +109,16 @@ class SavedSource:
             raise not_captured(f"{what} was not captured{f': {why}' if why else ''}") from None
         except (OSError, msgspec.MsgspecError, RecursionError) as error:
             raise saved_cluster.file_error(path, f"it is damaged ({type(error).__name__})") from None
+
+
+def _count_parts(document: bytes, shape: type[Any]) -> int:
+    """Returns how many parts of a document are decoded, or a few more."""
+    if shape is object:
+        return document.count(b"{") + document.count(b"[") + document.count(b",")
+    # Samples stay JSON, and lines have brackets and commas. Each text has two quotation marks, of which a backslash at
+    # its end hides one.
+    texts = (document.count(b'"') - document.count(rb"\"")) // 2
+    return texts + document.count(b"{")
 
 
 class _Result(msgspec.Struct):

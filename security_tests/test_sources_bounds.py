@@ -122,6 +122,31 @@ def test_an_answer_of_more_than_is_permitted_is_refused_and_a_cut_one_is_told(
         assert told.endswith(said) and bool(told) == bool(said), told
 
 
+PARTS: Final[dict[tuple[str, str], tuple[tuple[tuple[str, str], ...], dict[str, Any]]]] = {
+    ("prom", "rules"): ((), {"status": "success", "data": {"groups": []}, "isPartial": True}),
+    ("prom", "alerts"): ((), {"status": "success", "data": {"alerts": []}, "isPartial": True}),
+    ("prom", "targets"): ((), {"status": "success", "data": {"activeTargets": []}, "isPartial": True}),
+    ("prom", "metadata"): ((), {"status": "success", "data": {}, "isPartial": True}),
+    ("prom", "labels"): ((), {"status": "success", "data": None, "isPartial": True}),
+    ("traces", "search"): ((("q", "{}"),), {"traces": None, "metrics": {}, "status": "PARTIAL"}),
+    ("traces", "trace"): ((("id", "ab"),), {"trace": {"resourceSpans": []}, "status": "PARTIAL", "message": "large"}),
+}
+"""Answers of Thanos, VictoriaMetrics and Tempo that say that a part is missing."""
+
+
+@pytest.mark.promise("F-10")
+@pytest.mark.parametrize("path", PARTS)
+def test_what_a_source_calls_a_part_is_told_as_a_part(
+    path: tuple[str, str], worker: Worker, source: api_server.Server
+) -> None:
+    """Each operation's answer, not only that of a query; the whole answer that follows has no note."""
+    query, part = PARTS[path]
+    whole = {name: value for name, value in part.items() if name not in {"isPartial", "status"}}
+    source.steps = [api_server.whole(json.dumps(each).encode()) for each in (part, {"status": "success", **whole})]
+    assert worker.ask(*path, query=query).endswith(f" {path[1]} (the source says that a part is missing)")
+    assert worker.ask(*path, query=query) == ""
+
+
 @pytest.mark.promise("D-03")
 def test_series_that_hide_from_the_count_are_refused_or_limited(worker: Worker, source: api_server.Server) -> None:
     """A query may have no series at its end; they are counted at three times, each in the source's time. Where all counts

@@ -31,6 +31,8 @@ TABLE: Final = ("rows", lists.ITEMS)
 _NULLABLE: Final = frozenset({"PartialObjectMetadataList", "Table"})
 _UNNAMED_ERROR: Final = 500
 _NOTHING: Final = msgspec.Raw(b"null")
+_PARTIAL: Final = b'"PARTIAL"'
+"""How Tempo says that a part is missing."""
 
 
 class _Object(msgspec.Struct, gc=False):
@@ -61,11 +63,13 @@ class _Event(msgspec.Struct):
 
 
 class _Listed(msgspec.Struct, rename="camel"):
-    """The answer of a source that lists label sets, values or traces."""
+    """The answer of a source that may list label sets, values or traces."""
 
-    data: list[_Object | str] = []
-    traces: list[_Object] = []
+    data: list[_Object | str] | _Object | None = None
+    traces: list[_Object] | None = None
     is_partial: bool = False
+    """How Thanos and VictoriaMetrics say that a part is missing."""
+    status: msgspec.Raw = _NOTHING
 
 
 _ONE: Final = msgspec.json.Decoder(_Object)
@@ -215,7 +219,9 @@ class Answer(Document):
         listed = results.decode(_LISTED, answer)
         if listed is None:
             return masking.Trailer()
-        return masking.Trailer(items=len(listed.data) + len(listed.traces), is_partial=listed.is_partial)
+        items = len(listed.data) if isinstance(listed.data, list) else 0
+        is_partial = listed.is_partial or bytes(listed.status) == _PARTIAL
+        return masking.Trailer(items=items + len(listed.traces or ()), is_partial=is_partial)
 
 
 class List(_Json):

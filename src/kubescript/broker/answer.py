@@ -31,8 +31,9 @@ and returns the findings of a process without credentials about the body."""
 
 _JSON: Final = "application/json"
 _TEXT: Final = "text/plain"
-_DOCUMENTS: Final = (_JSON, _TEXT, "application/jwk-set+json")
-"""Media types of documents. kube-apiserver labels /openapi/v3 as text, but the masking process finds JSON in it."""
+_DOCUMENTS: Final = (_JSON, _TEXT, "application/jwk-set+json", "application/stream+json")
+"""Media types of documents, in all of which the masking process finds JSON. kube-apiserver labels /openapi/v3 as text,
+and VictoriaMetrics its answer to `mem[5m]` as a stream."""
 _SHARE: Final = 4
 """The part of a script's remaining bytes that the answer of one of several clusters may have, as a divisor."""
 _HEALTH: Final = ("/healthz", "/livez", "/readyz")

@@ -4,6 +4,7 @@ fails says what to fix, to the model and to the operator."""
 from __future__ import annotations
 
 import gzip
+import json
 import ssl
 import threading
 import time
@@ -154,6 +155,24 @@ FAULTS: Final[list[tuple[api_server.Step | bytes, str, str]]] = [
     (api_server.whole(BOMB, "200 OK", "Content-Encoding: gzip"), "limit.bytes", ""),
 ]
 """What is answered, what the model reads, and what the operator reads."""
+
+
+def test_a_range_of_victoriametrics_is_an_answer(stranger: api_server.Server, tmp_path: Path) -> None:
+    """VictoriaMetrics calls its answer to `mem[5m]`, one document as from Prometheus, a stream of JSON; a real stream of
+    two documents is refused, and the next call works."""
+    flags = write(tmp_path, {"queues": {"kind": "prometheus", "url": stranger.url, "ca_file": tmp_path / "ca.crt"}})
+    document = {"status": "success", "data": {"resultType": "matrix", "result": [{"metric": {}, "values": [[1, "7"]]}]}}
+    text = json.dumps(document).encode()
+    lines = b"\n".join([text] * 2)
+    right, wrong = (
+        api_server.whole(each).replace(b"application/json", b"application/stream+json; charset=utf-8")
+        for each in (text, lines)
+    )
+    stranger.steps = [right, wrong, RIGHT]
+    with clients.asking(*flags) as ask:
+        assert clients.text(ask('k8s.source("queues").query("mem[5m]")[0].values')) == "[7]"
+        assert "is none" in clients.text(ask(QUEUE.format("queues")))
+        assert ANSWERED in clients.text(ask(QUEUE.format("queues")))
 
 
 def test_what_no_source_would_answer_never_looks_like_an_empty_answer(

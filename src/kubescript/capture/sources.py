@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, Final, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
 import msgspec
 
@@ -58,29 +58,13 @@ class _Groups(msgspec.Struct):
     groups: list[_Group]
 
 
-class _Rules(msgspec.Struct):
-    data: _Groups
+class _Results(msgspec.Struct, Generic[_Shape]):
+    result: list[_Shape]
 
 
-class _Matrix(msgspec.Struct):
-    result: list[msgspec.Raw]
-
-
-class _Answer(msgspec.Struct):
-    data: _Matrix
+class _Answer(msgspec.Struct, Generic[_Shape]):
+    data: _Shape
     warnings: list[str] | None = None
-
-
-class _StreamList(msgspec.Struct):
-    data: list[dict[str, str]]
-
-
-class _StreamData(msgspec.Struct):
-    result: list[saved_source.Stream]
-
-
-class _Streams(msgspec.Struct):
-    data: _StreamData
 
 
 @dataclass(slots=True)
@@ -209,7 +193,7 @@ class _Capture:
         body = self._ask_range(query)
         if body is None:
             return False
-        answer = _decode(body, _Answer)
+        answer = _decode(body, _Answer[_Results[msgspec.Raw]])
         if any("truncated" in warning for warning in answer.warnings or ()):
             self._miss(query, "it has more series than the source's max_series")
             return False
@@ -227,7 +211,7 @@ class _Capture:
         if body is None:
             return
         self._write("series.json", body)
-        streams = _decode(body, _StreamList).data
+        streams = _decode(body, _Answer[list[dict[str, str]]]).data
         limit = max(_LEAST_LINES, _MAX_LINES // max(1, len(streams)))
         left, cut, room = 0, 0, _MAX_LINES
         for labels in streams:
@@ -249,7 +233,8 @@ class _Capture:
         body = self._ask_range(query, limit=str(limit), direction="backward")
         if body is None:
             return 0
-        lines = [time for stream in _decode(body, _Streams).data.result for time, _ in stream.values]
+        streams = _decode(body, _Answer[_Results[saved_source.Stream]]).data.result
+        lines = [time for stream in streams for time, _ in stream.values]
         if not lines:
             self._miss(query, "no line came, perhaps because a label is masked")
             return 0
@@ -261,7 +246,7 @@ class _Capture:
 def _list_rules(body: bytes | None) -> Iterator[_Rule]:
     """Yields the rules of an answer; none if there is none. Raises ReadFailed."""
     if body is not None:
-        for group in _decode(body, _Rules).data.groups:
+        for group in _decode(body, _Answer[_Groups]).data.groups:
             yield from group.rules
 
 

@@ -14,7 +14,7 @@ from typing import Final
 
 import msgspec
 
-from kubescript import config, errors, types
+from kubescript import config, errors
 from kubescript.broker import answer
 from kubescript.cli import findings
 from kubescript.cluster import base, bodies, live
@@ -150,7 +150,9 @@ class _Question:
         """Returns the status and the body of an answer. Raises ClusterError."""
         asked = request.Request("GET", path, query, verb="get", is_resource=False)
         response = self.server.perform(asked, self.deadline - time.monotonic(), cancellation.Cancellation())
-        body = _read(response)
+        too_large = errors.ClusterError("its answer is implausibly large", code="cluster.too_large")
+        with contextlib.closing(response):
+            body = bodies.read_whole(response.chunks, _MAX_BYTES, too_large)
         peer = answer.Peer("it", remedies.for_stranger(self.name, self.own))
         fault = answer.find_fault(asked, response, peer)
         if fault is not None:
@@ -170,13 +172,6 @@ def _explain(name: str, own: config.Source, status: int) -> tuple[findings.Mark,
     if status in {404, 503}:
         return "FAILED", f"no {own.kind} answers there ({status}): check `kind`, and {setting}"
     return "FAILED", f"it answers {status}"
-
-
-def _read(response: types.Response) -> bytes:
-    """Returns the body. Raises ClusterError."""
-    too_large = errors.ClusterError("its answer is implausibly large", code="cluster.too_large")
-    with contextlib.closing(response):
-        return bodies.read_whole(response.chunks, _MAX_BYTES, too_large)
 
 
 def _find_version(body: bytes) -> str:

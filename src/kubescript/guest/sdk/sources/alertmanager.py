@@ -1,4 +1,4 @@
-"""Provides `alertmanager`: the alerts that are told, and the silences."""
+"""Provides `alertmanager`: its alerts and silences."""
 
 from __future__ import annotations
 

@@ -89,6 +89,7 @@ def _opened(source: Recording, namespaces: tuple[str, ...] | None = None, **more
         yield application
 
 
+EVERYTHING: Final = (".+", "((a))?.+", "(?:a(b))*.+", "a{0}.+", "x{0,1}.+", "[]a].*|.+m")
 REFUSED: Final[dict[str, tuple[tuple[str, ...], dict[str, Any]]]] = {
     "another path": (("prom", "../../admin/tsdb/delete_series"), {}),
     "more segments": (("prom", "query", "x"), {"query": UP}),
@@ -105,7 +106,10 @@ REFUSED: Final[dict[str, tuple[tuple[str, ...], dict[str, Any]]]] = {
     "a trace id with a path": (("traces", "trace"), {"query": (("id", "ab/../../x"),)}),
     "a time with more": (("prom", "query"), {"query": (*UP, ("time", "1&x=y"))}),
     "a namespace where none is taken": (("prom", "query"), {"query": (*UP, ("namespace", "shop"))}),
-    "everything": (("prom", "query"), {"query": (("query", '{__name__=~".+"}'),)}),
+    **{
+        f"everything by {pattern}": (("prom", "query"), {"query": (("query", f'{{__name__=~"{pattern}"}}'),)})
+        for pattern in EVERYTHING
+    },
     "a renamed label": (("prom", "query"), {"query": (("query", 'label_replace(x,"y","$1","password","(.*)")'),)}),
     "a renamed field": (("logs", "query"), {"query": (("query", '{a="b"} | json x="password"'),)}),
 }

@@ -13,7 +13,7 @@ from typing import Final
 
 from kubescript import errors
 from kubescript.kube import log_queries
-from kubescript.sources import functions
+from kubescript.sources import functions, required_text
 
 __all__ = ["check_label", "check_length", "check_log_query", "check_metric_query"]
 
@@ -31,9 +31,7 @@ _TOKEN: Final = re.compile(
 )
 _CONTROL: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
 _ESCAPE: Final = re.compile(r'\\(["\\])')
-_VAGUE: Final = re.compile(r"\(\?[A-Za-z]+\)|\\.|\[[^\]]*\]|\{[^}]*\}")
-"""Parts of a regular expression that name nothing: flags, escapes, classes and counts."""
-_OPTIONAL: Final = re.compile(r"(?:\([^()]*\)|.)[?*]")
+_OR_PATTERN: Final = 'or a pattern with letters that each alternative must have: pod=~"web-.*|api-.+"'
 _ESCAPED: Final = "U__"
 """How an escaped name begins."""
 _STAGES: Final = frozenset({"decolorize", "drop", "keep", "unwrap"})
@@ -72,7 +70,8 @@ def check_metric_query(text: str) -> None:
     tokens = _tokens(text)
     if not all(_find_selectors(tokens)):
         raise _refuse(
-            "a selector matches every series", 'a metric or a label into it: http_requests_total{namespace="shop"}'
+            "a selector matches every series",
+            f'a metric or a label into it: http_requests_total{{namespace="shop"}}, {_OR_PATTERN}',
         )
     _check_strings(tokens)
     _check_functions(tokens)
@@ -86,7 +85,7 @@ def check_log_query(text: str) -> None:
     if any(token[:1] == "'" for token in tokens):
         raise _refuse("a string stands in single quotes", 'it in "..." or `...`')
     if log_queries.asks_for_lines(text) and not all(_find_selectors(tokens)):
-        raise _refuse("the selector matches every stream", 'a label into it: {namespace="shop"}')
+        raise _refuse("the selector matches every stream", f'a label into it: {{namespace="shop"}}, {_OR_PATTERN}')
     _check_functions(tokens)
     _check_stages(tokens)
 
@@ -225,18 +224,12 @@ def _is_narrow(inside: Sequence[str]) -> bool:
             continue
         if before == "=":
             return True
-        if before == "=~" and _names_something(_read_string(token)):
+        if before == "=~" and required_text.has_required_text(_read_string(token)):
             return True
         follows = inside[at + 1] if at + 1 < len(inside) else ","
         if before == "," and follows == ",":  # a quoted metric's name
             return True
     return False
-
-
-def _names_something(pattern: str) -> bool:
-    """Says whether each alternative of a regular expression has a letter or a digit that a value must have."""
-    plain = _OPTIONAL.sub("", _VAGUE.sub("", pattern))
-    return all(any(char.isalnum() for char in alternative) for alternative in plain.split("|"))
 
 
 def _refuse(what: str, instead: str) -> errors.RequestError:

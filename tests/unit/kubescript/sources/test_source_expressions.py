@@ -32,6 +32,42 @@ LOGQL = [
 ]
 
 
+NARROW = [
+    *("web-.*", ".*error.*", "(api|web)-.+", "5..", "^kube-.*$", "a|b", "(?i)web.*", "(?:a|(b|c)d)+", "[]a]b", "a+?b"),
+    *("web-[0-9]{1,3}", "(?P<x>a).*", "10\\.0\\..+", ".*\\|", "a{,3}b", "{{x", "[[:alpha:]]+-x", "é.*", "(?i:a)"),
+]
+WIDE = [
+    *("", ".*", "((a))?.+", "(?:a(b))*.+", "a{0}.+", "x{0,1}.+", "[]a].*|.+m", "[^]a]+", "a|", "|a", "(a|).+", "()"),
+    *(
+        "(a|.)+",
+        "a*b?",
+        "a+?",
+        "\\d+",
+        "\\x61?.+",
+        "\\pL",
+        "\\p{Lu}*.*",
+        "\\Qa\\E?.*",
+        "[[:alpha:]a]",
+        "(?i)",
+        "(?s).+",
+    ),
+    *("(?P<a>.*)", "(?P<a>b)?", "((a)", "a)", "[a", "(?=a).*", "a(?#b)", "(" * 60 + "a" + ")" * 60, "[a\\]b].*", "\\"),
+]
+
+
+@pytest.mark.parametrize("pattern", NARROW)
+def test_a_pattern_with_text_that_must_be_there_names_something(pattern: str) -> None:
+    """Whatever a match is, it has a character that the pattern has written down."""
+    expressions.check_metric_query(f"{{pod=~`{pattern}`}}")
+
+
+@pytest.mark.parametrize("pattern", WIDE)
+def test_a_pattern_that_may_match_everything_names_nothing(pattern: str) -> None:
+    """Its letters may be left out, are of a class or a name of a group, or it is not read; the message has a pattern."""
+    with pytest.raises(errors.RequestError, match=r'each alternative must have: pod=~"web-\.\*'):
+        expressions.check_metric_query(f"{{pod=~`{pattern}`}}")
+
+
 @pytest.mark.parametrize("text", PROMQL)
 def test_ordinary_promql_passes(text: str) -> None:
     """Queries as people write them are not judged by their strings or comments."""

@@ -51,6 +51,15 @@ SCRIPTS: Final[dict[str, Any]] = {
         ["web"],
     ],
     "loki.label_values('none')": [],
+    "[row.split()[-1] for row in table(loki.query_range('{team=\"shop\"}')).splitlines()]": [
+        "line",
+        "three",
+        "two",
+        "one",
+    ],
+    "table(loki.query_range('{team=\"shop\"}', direction='forward')).split()[5::3]": ["one", "two", "three"],
+    "[s['app'] for s in loki.query('topk(2, sum by (app) (count_over_time({team=\"shop\"}[1h])))')]": ["b", "a"],
+    "[s['app'] for s in loki.query('bottomk(2, sum by (app) (count_over_time({team=\"shop\"}[1h])))')]": ["a", "b"],
     "s = loki.query_range('{namespace=\"shop\"}', limit=1)[0]\ns.lines, s.pod().metadata.name": [
         ["all is well"],
         "web",
@@ -97,6 +106,8 @@ def sources(
     prometheus, old = prometheus3(**data), prometheus3(**data, old=True)
     lines = [(NOW - 90, "error: one"), (NOW - 60, "error: two"), (NOW - 30, "all is well")]
     loki.push({"namespace": namespace, "pod": "web"}, lines)
+    loki.push({"team": namespace, "app": "b"}, [(NOW - 90, "one"), (NOW - 30, "three")])
+    loki.push({"team": namespace, "app": "a"}, [(NOW - 60, "two")])
     labels = {"alertname": "Slow", "severity": "critical", "namespace": namespace, "pod": "web"}
     alertmanager.post_alerts([{"labels": labels}])
     alertmanager.silence({"alertname": "Other"}, NOW, NOW + 3_600, "for the test")

@@ -136,7 +136,7 @@ class World:
             "web   1.5\ngone  3\nidle  nan", "namespace  pod  min  max  avg  last\nshop       web  1    7    4    7"]),
         ("[s.labels['pod'] for s in top(prom.query('x'), 2)], top(prom.query('x'), 'value', 1)[0].value", [["gone", "web"], 3]),
         ("table(loki.query_range('{a=\"b\"}'))",
-         "time                  pod  line\n2026-09-21T14:13:22Z  web  error: two\n2026-09-21T14:13:21Z  web  error: one\n2026-09-21T14:13:23Z  bad  error: three"),
+         "time                  pod  line\n2026-09-21T14:13:23Z  bad  error: three\n2026-09-21T14:13:22Z  web  error: two\n2026-09-21T14:13:21Z  web  error: one"),
         # other results
         ("k8s.source('scalars').query('42')[0].value, k8s.source('texts').query('\"hello\"')", [42, "hello"]),
         ("[m for m in prom.label_values('__name__') if m.startswith('queue_')], prom.metadata()['up'][0]['help'], prom.metadata().get('x')",

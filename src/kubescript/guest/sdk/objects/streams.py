@@ -34,14 +34,17 @@ class Entry(NamedTuple):
 class Stream(labelled.Labelled):
     """The lines of one set of labels."""
 
-    __slots__ = ("_entries", "_raw")
+    __slots__ = ("_entries", "_raw", "is_forward")
 
     _parts = ("labels", "stream", "values", "lines")
 
-    def __init__(self, labels: msgspec.Raw, entries: msgspec.Raw, objects: labelled.Objects) -> None:
-        """`entries` is the JSON of a list of ["nanoseconds", "line"]."""
+    def __init__(
+        self, labels: msgspec.Raw, entries: msgspec.Raw, objects: labelled.Objects, *, is_forward: bool = False
+    ) -> None:
+        """`entries` is the JSON of a list of ["nanoseconds", "line"]; `is_forward` says that the oldest is first."""
         super().__init__(labels, objects)
         self._raw = entries
+        self.is_forward = is_forward
         self._entries: list[Entry] | None = None
 
     @property
@@ -66,14 +69,15 @@ class Stream(labelled.Labelled):
 
 def expand(rows: list[Any]) -> list[Any]:
     """Returns the rows of a table with one for each line in place of streams: its time, the labels that differ, and the
-    line."""
+    line. The lines of all streams are in the order of time."""
+    streams = [row for row in rows if isinstance(row, Stream)]
+    if not streams:
+        return rows
     left_out = labelled.find_common(rows)
-    expanded: list[Any] = []
-    for row in rows:
-        if not isinstance(row, Stream):
-            expanded.append(row)
-            continue
+    lines: list[tuple[int, dict[str, Any]]] = []
+    for row in streams:
         # Attack: `| json` makes labels of a line's own fields, and a `time` among them would take the entry's place.
         shown = {name: value for name, value in row.labels.items() if name not in (*left_out, "time", "line")}
-        expanded += [{"time": entry.time, **shown, "line": entry.line} for entry in row.values]
-    return expanded
+        lines += [(entry.ns, {"time": entry.time, **shown, "line": entry.line}) for entry in row.values]
+    lines.sort(key=lambda line: line[0], reverse=not streams[0].is_forward)
+    return [*(row for row in rows if not isinstance(row, Stream)), *(shown for _, shown in lines)]

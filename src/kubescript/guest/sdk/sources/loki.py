@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
+import math
+import re
+from typing import Any, Final
 
 import msgspec
 
+from kubescript.guest.sdk.objects import series
 from kubescript.guest.sdk.sources import source
 from kubescript.kube import log_queries
 
 __all__ = ["Loki"]
+
+_RANKS: Final = re.compile(r"[\s(]*(topk|approx_topk|bottomk)\b")
+"""The beginning of a query whose series Prometheus would give in the order of their values."""
 
 
 class Loki(source.Source):
@@ -41,7 +47,8 @@ class Loki(source.Source):
             if time is not None:
                 raise ValueError(f"lines have no single time: write {self._spoken}.query_range(q, start=..., end=...)")
             return self.query_range(query, limit=limit, direction=direction)
-        return self._ask_for_results("query", query=query, time=time, limit=limit, direction=direction)
+        found = self._ask_for_results("query", query=query, time=time, limit=limit, direction=direction)
+        return _sort(query, found)
 
     def query_range(
         self,
@@ -81,3 +88,13 @@ class Loki(source.Source):
     def series(self, match: str | list[str], start: Any = None, end: Any = None) -> Any:
         """The labels of the streams that a selector selects, as a list of dicts."""
         return self._list("series", match=match, start=start, end=end)
+
+
+def _sort(query: str, found: list[series.Series]) -> list[series.Series]:
+    """Returns the series of `topk` with the highest value first, those of `bottomk` with the lowest, as Prometheus
+    does; Loki sorts all by their labels."""
+    rank = _RANKS.match(query)
+    if rank is None:
+        return found
+    sign = 1 if rank[1] == "bottomk" else -1
+    return sorted(found, key=lambda each: (math.isnan(each.value), sign * float(each.value)))

@@ -122,7 +122,8 @@ class Source:
             return [series.Series(_NO_LABELS, point, self._objects, is_range=False)]
         results = [each for each in found if isinstance(each, _Result)]
         if answer.data.kind == "streams":
-            return [streams.Stream(each.stream, each.values, self._objects) for each in results]
+            is_forward = arguments.get("direction") == "forward"
+            return [streams.Stream(each.stream, each.values, self._objects, is_forward=is_forward) for each in results]
         return [self._series(each) for each in results]
 
     def _list(self, operation: str, **arguments: Any) -> Any:

@@ -36,8 +36,9 @@ def _flatten(value: Any) -> Any:
     if not isinstance(value, dict):
         return value
     if _is_attribute(value):
-        # No name of a field ends with a bracket, so the rules know none that does: `| by(span.db.password)`.
-        name = value["key"].removeprefix("by(").removesuffix(")")
+        # No name of a field has brackets or quotation marks, so the rules know none that does:
+        # `| by(span."db.password")`.
+        name = value["key"].removeprefix("by(").removesuffix(")").replace('"', "")
         return {name: _unwrap(value.get("value"))}
     return {name: _flatten(each) for name, each in value.items()}
 
@@ -49,19 +50,22 @@ def _is_attribute(value: Any) -> bool:
 
 def _is_wrapped(value: Any) -> bool:
     """Says whether a value stands below its kind; an empty one has none."""
-    return isinstance(value, dict) and len(value) < 2 and value.keys() <= _KINDS
+    return isinstance(value, dict) and (not value or not _KINDS.isdisjoint(value))
 
 
 def _unwrap(value: Any) -> Any:
-    """Returns the value of an attribute as plain JSON."""
-    for kind, inner in (value or {}).items():
-        if kind == "intValue" and isinstance(inner, str) and _is_integer(inner):
-            return int(inner)
-        if kind in {"arrayValue", "kvlistValue"} and isinstance(inner, dict):
-            listed = inner.get("values") or []
-            return _flatten(listed) if kind == "kvlistValue" else _unwrap_all(listed)
-        return _flatten(inner)
-    return None
+    """Returns the value of an attribute as plain JSON; all of them if there are several."""
+    found = [_unwrap_kind(kind, inner) for kind, inner in (value or {}).items()]
+    return found if len(found) > 1 else next(iter(found), None)
+
+
+def _unwrap_kind(kind: str, inner: Any) -> Any:
+    if kind == "intValue" and isinstance(inner, str) and _is_integer(inner):
+        return int(inner)
+    if kind in {"arrayValue", "kvlistValue"} and isinstance(inner, dict):
+        listed = inner.get("values") or []
+        return _flatten(listed) if kind == "kvlistValue" else _unwrap_all(listed)
+    return _flatten(inner)
 
 
 def _is_integer(text: str) -> bool:

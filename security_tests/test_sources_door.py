@@ -111,6 +111,10 @@ REFUSED: Final[dict[str, tuple[tuple[str, ...], dict[str, Any]]]] = {
         for pattern in EVERYTHING
     },
     "a renamed label": (("prom", "query"), {"query": (("query", 'label_replace(x,"y","$1","password","(.*)")'),)}),
+    "all words of lines as labels": (
+        ("logs", "query"),
+        {"query": (("query", 'count_over_time({a="b"} | logfmt [1h])'),)},
+    ),
     "a renamed field": (("logs", "query"), {"query": (("query", '{a="b"} | json x="password"'),)}),
 }
 

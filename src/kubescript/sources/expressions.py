@@ -13,7 +13,7 @@ from typing import Final
 
 from kubescript import errors
 from kubescript.kube import log_queries
-from kubescript.sources import functions, required_text
+from kubescript.sources import functions, grouping, required_text
 
 __all__ = ["check_label", "check_length", "check_log_query", "check_metric_query"]
 
@@ -84,10 +84,19 @@ def check_log_query(text: str) -> None:
     # Loki reads these as Go does, where they are no strings.
     if any(token[:1] == "'" for token in tokens):
         raise _refuse("a string stands in single quotes", 'it in "..." or `...`')
-    if log_queries.asks_for_lines(text) and not all(_find_selectors(tokens)):
+    is_of_lines = log_queries.asks_for_lines(text)
+    if is_of_lines and not all(_find_selectors(tokens)):
         raise _refuse("the selector matches every stream", f'a label into it: {{namespace="shop"}}, {_OR_PATTERN}')
     _check_functions(tokens)
     _check_stages(tokens)
+    # Attack: a URL with a password stands before a `=`, and becomes a label's name. Beside a line, its words are masked
+    # in labels as in the line; a metric comes without the line.
+    parser = "" if is_of_lines else grouping.find_open_stage(tokens, _PARSERS)
+    if parser:
+        raise _refuse(
+            f"a metric would have all labels that `{parser}` makes of a line",
+            "which ones it has: sum by (level) (count_over_time(...)), quantile_over_time(...) by (path)",
+        )
 
 
 def _check_stages(tokens: Sequence[str]) -> None:

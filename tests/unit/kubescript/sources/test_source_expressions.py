@@ -24,6 +24,9 @@ LOGQL = [
     '{app="web"} | logfmt | (level="error" or level="warn") and duration > 10s',
     'sum by (pod) (count_over_time({namespace=~".+"} |= "x" [1h])) > 100',
     'quantile_over_time(0.9, {app="web"} | json | unwrap latency [5m]) by (pod)',
+    'topk(3, sum by (level) (count_over_time({app="web"} | logfmt | (level="error" or level="warn") [1h])))',
+    'sum(rate({app="web"} | json [5m])) by (a) / on (a) sum by (a) (topk(3, rate({app="web"} | logfmt [5m])))',
+    'max(max_over_time({app="web"} | json | unwrap bytes(size) [1h]))',
     '{app="web"} |= "line_format | regexp // # /*"',
     'avg_over_time({app="web"} | regexp "took_ms\\"?[=: ]+(?P<ms>[0-9.]+)" | unwrap ms [1h])',
     'max_over_time({app="web"} | regexp `(?i)took (?:about )?(?P<s>\\d+\\.?\\d*)s` | unwrap duration(s) [1h])',
@@ -160,9 +163,35 @@ def test_logql_that_moves_a_value_away_from_its_name_is_refused(text: str) -> No
         expressions.check_log_query(text)
 
 
+PARSED = 'count_over_time({app="web"} | logfmt [1h])'
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        PARSED,
+        f"({PARSED})",
+        f"topk(3, {PARSED})",
+        f"topk by (level) (3, {PARSED})",
+        f"topk(3, {PARSED}) by (level)",
+        f"sum without (app) ({PARSED})",
+        f"sum({PARSED}) without (app)",
+        f"sum on (app) ({PARSED})",
+        f'(sum(rate({{app="web"}}[1m]))) or {PARSED}',
+        f'sum by (app) (rate({{app="web"}}[1m])) + on (app) group_left(level) {PARSED}',
+        f"sum({PARSED}",
+        'avg_over_time({app="web"} | json | unwrap took [5m])',
+    ],
+)
+def test_a_metric_with_all_labels_of_parsed_lines_is_refused(text: str) -> None:
+    """A metric names each label that a parser makes, or has none of them; the refusal says how."""
+    with pytest.raises(errors.RequestError, match=r"write which ones it has: sum by \(level\)"):
+        expressions.check_log_query(text)
+
+
 def test_hostile_text_is_read_in_linear_time() -> None:
     """The longest expression of quotes, braces or comments is read at once."""
-    for unit in ('"', "'", "`", "{", "}", "#", '"\\', "{a=", "|", '{"'):
+    for unit in ('"', "'", "`", "{", "}", "#", '"\\', "{a=", "|", '{"', "sum(|json)", "sum("):
         text = unit * (expressions.MAX_LENGTH // len(unit))
         for check in (expressions.check_metric_query, expressions.check_log_query):
             try:

@@ -17,6 +17,7 @@ from kubescript.broker import operation, summary
 from kubescript.wire import exchanges
 from kubescript_sandbox.host import spawner
 from tests.kit import api_server, clients
+from tests.kit.source_tables import table
 
 MOST: Final = 5
 POINTS: Final = 1_000
@@ -219,7 +220,7 @@ def test_no_script_takes_a_part_or_a_failure_for_the_whole(source: api_server.Se
     without its list, raise an error. The next answer is whole and has no note."""
     file = tmp_path / "server.toml"
     kinds = ("prometheus", "alertmanager", "tempo")
-    file.write_text("".join(f'[sources.{kind}]\nkind = "{kind}"\nurl = "{source.url}"\n' for kind in kinds))
+    file.write_text("".join(table(kind, kind, source.url) for kind in kinds))
     flags = ("--config", str(file), "--kubeconfig", str(api_server.kubeconfig(tmp_path, "http://127.0.0.1:9")))
     with clients.asking(*flags) as ask:
         source.answer = api_server.whole(PARTIAL)

@@ -19,13 +19,14 @@ from tests.kit.controlplane.server import ControlPlane
 from tests.kit.engines.alertmanager import Alertmanager
 from tests.kit.engines.loki import Loki
 from tests.kit.engines.prometheus import Prometheus
+from tests.kit.source_tables import table
 
 USED: Final = "container_memory_working_set_bytes"
 RATIO: Final = (
     'sum by (namespace, service) (rate(http_requests_total{code="500"}[5m])) '
     "/ sum by (namespace, service) (rate(http_requests_total[5m])) > 0.1"
 )
-_GONE: Final = '[sources.gone]\nkind = "loki"\nurl = "http://127.0.0.1:9"\n'
+_GONE: Final = table("gone", "loki", "http://127.0.0.1:9")
 RULES: Final = {
     "MemoryNearLimit": f"{USED} / on (namespace, pod) group_left kube_pod_container_resource_limits > 0.85",
     "RequestsFail": RATIO,
@@ -140,7 +141,7 @@ def test_a_script_that_asked_sources_is_replayed(urls: dict[str, str], scratch: 
     """`audit replay` gives a script the recorded answers of its sources, without them: the same, also for an error."""
     config, record = tmp_path / "kubescript.toml", tmp_path / "audit.jsonl"
     # The global `prom` is the first one of the settings, whatever the alphabet says.
-    config.write_text(_tables(urls) + f'[sources.another]\nkind = "prometheus"\nurl = "{urls["prometheus"]}"\n')
+    config.write_text(_tables(urls) + table("another", "prometheus", urls["prometheus"]))
     flags = ("--kubeconfig", str(scratch.kubeconfig), "--config", str(config), "--audit", str(record))
     scripts = (
         f"[(s['pod'], s.max) for s in prom.query_range('{USED}', '-30m')], loki.label_values('app')",
@@ -154,4 +155,4 @@ def test_a_script_that_asked_sources_is_replayed(urls: dict[str, str], scratch: 
 
 
 def _tables(urls: dict[str, str]) -> str:
-    return "".join(f'[sources.{kind}]\nkind = "{kind}"\nurl = "{url}"\n' for kind, url in urls.items())
+    return "".join(table(kind, kind, url) for kind, url in urls.items())

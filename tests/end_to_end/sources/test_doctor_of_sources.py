@@ -16,6 +16,7 @@ from tests.kit.engines import prometheus
 from tests.kit.engines import prometheus3 as prometheus3_kit
 from tests.kit.engines.loki import Loki
 from tests.kit.engines.prom_label_proxy import LabelProxy
+from tests.kit.source_tables import table
 
 
 def doctor(folder: Path, *flags: str) -> tuple[int, Any]:
@@ -23,11 +24,6 @@ def doctor(folder: Path, *flags: str) -> tuple[int, Any]:
     bare = {**commands.BARE, "HOME": str(folder), "XDG_CACHE_HOME": clients.CACHE}
     done = commands.run("doctor", "--json", "--config", str(folder / "server.toml"), *flags, environment=bare)
     return done.returncode, json.loads(done.stdout)
-
-
-def table(name: str, kind: str, url: str, more: str = "") -> str:
-    """The settings of a source."""
-    return f'[sources.{name}]\nkind = "{kind}"\nurl = "{url}"\n{more}\n'
 
 
 def test_each_source_is_asked_for_its_version_or_what_to_fix_is_said(

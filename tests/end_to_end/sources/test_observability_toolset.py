@@ -20,6 +20,7 @@ from tests.kit.controlplane.server import ControlPlane
 from tests.kit.engines.alertmanager import Alertmanager
 from tests.kit.engines.loki import Loki
 from tests.kit.engines.prometheus import Prometheus
+from tests.kit.source_tables import table
 
 # At noon of yesterday, so that no range begins on another day.
 NOW: Final = int(time.time()) // 86_400 * 86_400 - 43_200
@@ -169,10 +170,8 @@ def test_a_server_without_sources_does_not_start() -> None:
 def _configure(folder: Path, tenancy: str = "none", **urls: str) -> Path:
     """Writes a file with these sources."""
     kinds = {"logs": "loki", "am": "alertmanager"}
-    tables = [
-        f'[sources.{name}]\nkind = "{kinds.get(name, "prometheus")}"\nurl = "{url}"\ntenancy = "{tenancy}"\n'
-        for name, url in urls.items()
-    ]
+    more = f'tenancy = "{tenancy}"'
+    tables = [table(name, kinds.get(name, "prometheus"), url, more) for name, url in urls.items()]
     file = folder / "kubescript.toml"
     file.write_text("".join(tables))
     return file

@@ -17,6 +17,7 @@ from tests.kit.engines import tempo
 from tests.kit.engines.alertmanager import Alertmanager
 from tests.kit.engines.loki import Loki
 from tests.kit.engines.prometheus import Prometheus
+from tests.kit.source_tables import table
 
 NOW: Final = int(time.time()) // 60 * 60
 USED: Final = "container_memory_working_set_bytes"
@@ -123,8 +124,7 @@ def test_scripts_join_sources_and_objects(
     Writer(scratch.kubeconfig).create(app_objects.pod(namespace, "web", "web"))
     config = tmp_path / "kubescript.toml"
     kinds = {"old": "prometheus"}
-    tables = [f'[sources.{name}]\nkind = "{kinds.get(name, name)}"\nurl = "{url}"\n' for name, url in sources.items()]
-    config.write_text("".join(tables))
+    config.write_text("".join(table(name, kinds.get(name, name), url) for name, url in sources.items()))
     with clients.asking("--kubeconfig", str(scratch.kubeconfig), "--config", str(config)) as ask:
 
         def answer(script: str) -> str:

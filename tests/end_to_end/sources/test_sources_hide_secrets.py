@@ -12,6 +12,7 @@ from tests.kit import clients
 from tests.kit.controlplane.server import ControlPlane
 from tests.kit.engines.loki import Loki
 from tests.kit.engines.prometheus import Prometheus
+from tests.kit.source_tables import table
 
 NOW: Final = int(time.time()) // 60 * 60
 PASSWORD: Final = "Tr0ub4dor-and-3"
@@ -69,9 +70,7 @@ def test_no_secret_of_a_source_reaches_a_script(
     loki.push({"app": "web"}, [(NOW - 100 + at, line) for at, line in enumerate(LINES)])
     prometheus = prometheus3(openmetrics=SERIES)
     config = tmp_path / "kubescript.toml"
-    config.write_text(
-        f'[sources.prom]\nkind = "prometheus"\nurl = "{prometheus.url}"\n[sources.loki]\nkind = "loki"\nurl = "{loki.url}"\n'
-    )
+    config.write_text(table("prom", "prometheus", prometheus.url) + table("loki", "loki", loki.url))
     with clients.asking("--kubeconfig", str(scratch.kubeconfig), "--config", str(config)) as ask:
         answers = {script: clients.text(ask(script)) for script in SCRIPTS}
         assert clients.text(ask(GUESS)) == "[true,true,false]"

@@ -35,8 +35,7 @@ class Logs:
         if operation == "labels":
             return server.write_data(sorted({name for labels in self._list_streams([], check) for name in labels}))
         if operation == "series":
-            matches = [*arguments.list("match[]"), *arguments.list("match")]
-            return server.write_data(self._list_streams(matches, check))
+            return server.write_data(self._list_streams(arguments.list("match[]"), check))
         if operation == "query_range":
             return self._query_range(arguments, check)
         raise saved_source.not_captured(
@@ -56,14 +55,13 @@ class Logs:
     def _query_range(self, arguments: server.Arguments, check: collection.Check) -> types.Response:
         asked = _read(arguments.text("query"))
         about = self._source.about
-        start = int(arguments.text("start") or round(about.start * _NANO))
-        end = int(arguments.text("end") or round(about.end * _NANO))
+        start, end = int(arguments.text("start")), int(arguments.text("end"))
         if start > about.end * _NANO or end < about.start * _NANO:
             raise saved_source.not_captured(
                 f"this time was not captured; captured were the lines {about.span}: write times like '-30m'"
             )
         fits, passes = asked.selector.compile(check), asked.compile(check)
-        limit = int(arguments.number("limit", _DEFAULT_LIMIT))
+        limit = int(arguments.text("limit") or _DEFAULT_LIMIT)
         is_backward = arguments.text("direction") != "forward"
         lines: list[_Line] = []
         streams: list[_Labels] = []

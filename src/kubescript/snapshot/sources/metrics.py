@@ -70,7 +70,7 @@ class Metrics:
 
     def _query(self, arguments: server.Arguments, check: collection.Check) -> types.Response:
         """Answers with the samples at one time."""
-        time = arguments.number("time", self._source.about.end)
+        time = float(arguments.text("time") or self._source.about.end)
         counted = _COUNT.fullmatch(arguments.text("query"))
         if counted is not None:
             number = len(self._select(counted[1], check))
@@ -86,9 +86,7 @@ class Metrics:
 
     def _query_range(self, arguments: server.Arguments, check: collection.Check) -> types.Response:
         """Answers with the samples at each step."""
-        about = self._source.about
-        start, end = arguments.number("start", about.start), arguments.number("end", about.end)
-        step = arguments.number("step", about.step)
+        start, end, step = (float(arguments.text(name)) for name in ("start", "end", "step"))
         warning = self._check_range(start, end)
         found = self._select(arguments.text("query"), check)
         steps = int((end - start) // step) + 1

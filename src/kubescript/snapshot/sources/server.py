@@ -20,7 +20,7 @@ LABEL_VALUES: Final = re.compile(r"label/([^/]+)/values")
 
 
 class Arguments:
-    """The arguments of one request."""
+    """The arguments of one request. The door writes them: numbers are valid, and a range has its beginning and end."""
 
     def __init__(self, query: tuple[tuple[str, str], ...]) -> None:
         self._query = query
@@ -32,11 +32,6 @@ class Arguments:
     def text(self, name: str) -> str:
         """Returns the value of a name; empty if there is none."""
         return next(iter(self.list(name)), "")
-
-    def number(self, name: str, default: float) -> float:
-        """Returns a number. The door writes numbers, so the text of one is valid."""
-        text = self.text(name)
-        return float(text) if text else default
 
 
 class _Answers(Protocol):

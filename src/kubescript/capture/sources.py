@@ -9,13 +9,14 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, Final, Generic, TypeVar
+from typing import Any, Final, TypeVar
 
 import msgspec
 
 from kubescript.broker import records
 from kubescript.capture import cluster_client, directory, source_series
 from kubescript.snapshot.sources import saved_source, selectors
+from kubescript.snapshot.sources.saved_source import Answer, Results
 from kubescript.sources import door
 from kubescript.wire import exchanges
 from kubescript_masking.wire import masking
@@ -38,7 +39,6 @@ _DOCUMENTS: Final[dict[str, dict[str, dict[str, str]]]] = {
     "prometheus": {"rules": {}, "alerts": {}, "targets": {"state": "active"}, "metadata": {}, "labels": {}},
     "alertmanager": {"alerts": {}, "silences": {}},
     "loki": {},
-    "tempo": {},
 }
 """The operations of each kind that are saved as they are, with their arguments."""
 _Shape = TypeVar("_Shape")
@@ -58,15 +58,6 @@ class _Groups(msgspec.Struct):
     groups: list[_Group]
 
 
-class _Results(msgspec.Struct, Generic[_Shape]):
-    result: list[_Shape]
-
-
-class _Answer(msgspec.Struct, Generic[_Shape]):
-    data: _Shape
-    warnings: list[str] | None = None
-
-
 @dataclass(slots=True)
 class Sources:
     """The sources of one cluster."""
@@ -83,7 +74,7 @@ class Sources:
     def save(self, extra: Iterable[str]) -> None:
         """Saves all sources; `extra` are selectors of further series."""
         for name, kind in self.door.kinds.items():
-            if kind == "tempo":
+            if kind not in _DOCUMENTS:
                 self.missing[name] = "traces are not saved"
                 continue
             try:
@@ -193,7 +184,7 @@ class _Capture:
         body = self._ask_range(query)
         if body is None:
             return False
-        answer = _decode(body, _Answer[_Results[msgspec.Raw]])
+        answer = _decode(body, Answer[Results[msgspec.Raw]])
         if any("truncated" in warning for warning in answer.warnings or ()):
             self._miss(query, "it has more series than the source's max_series")
             return False
@@ -211,7 +202,7 @@ class _Capture:
         if body is None:
             return
         self._write("series.json", body)
-        streams = _decode(body, _Answer[list[dict[str, str]]]).data
+        streams = _decode(body, Answer[list[dict[str, str]]]).data
         limit = max(_LEAST_LINES, _MAX_LINES // max(1, len(streams)))
         left, cut, room = 0, 0, _MAX_LINES
         for labels in streams:
@@ -233,7 +224,7 @@ class _Capture:
         body = self._ask_range(query, limit=str(limit), direction="backward")
         if body is None:
             return 0
-        streams = _decode(body, _Answer[_Results[saved_source.Stream]]).data.result
+        streams = _decode(body, Answer[Results[saved_source.Stream]]).data.result
         lines = [time for stream in streams for time, _ in stream.values]
         if not lines:
             self._miss(query, "no line came, perhaps because a label is masked")
@@ -246,7 +237,7 @@ class _Capture:
 def _list_rules(body: bytes | None) -> Iterator[_Rule]:
     """Yields the rules of an answer; none if there is none. Raises ReadFailed."""
     if body is not None:
-        for group in _decode(body, _Answer[_Groups]).data.groups:
+        for group in _decode(body, Answer[_Groups]).data.groups:
             yield from group.rules
 
 

@@ -33,7 +33,7 @@ def open_saved(
 
 def _make_server(each: saved_source.SavedSource) -> base.Server:
     if each.about.kind == "prometheus":
-        return server.Saved("/api/v1/", metrics.Metrics(each))
+        return server.Saved("/api/v1/", metrics.Metrics(each).answer)
     if each.about.kind == "loki":
-        return server.Saved("/loki/api/v1/", logs.Logs(each))
-    return server.Saved("/api/v2/", alerts.Alerts(each))
+        return server.Saved("/loki/api/v1/", logs.Logs(each).answer)
+    return server.Saved("/api/v2/", alerts.Alerts(each).answer)

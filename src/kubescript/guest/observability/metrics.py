@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from kubescript.guest.observability import rows, sources
 from kubescript.guest.sdk import client
-from kubescript.guest.sdk.objects import labelled, series
+from kubescript.guest.sdk.objects import series
 from kubescript.wire import messages
 
 __all__ = ["prometheus_query", "prometheus_query_range", "write_range"]
@@ -35,9 +35,7 @@ def prometheus_query(
         return found
     if not found:
         return messages.text("series_none")
-    labels = [each.labels for each in found]
-    same = labelled.find_shared(labels)
-    names = rows.differing(labels, same)
+    same, names = rows.split_labels([each.labels for each in found])
     shown = [[*(each.labels.get(name) for name in names), each.last] for each in found[:limit]]
     return rows.cut(rows.write([*names, "value"], shown, same), "series_cut", len(found) - limit)
 
@@ -65,9 +63,7 @@ def write_range(found: Sequence[series.Series], limit: int, *, points: bool = Fa
     """Returns the first `limit` series of a range query as text."""
     if not found:
         return messages.text("series_none")
-    labels = [each.labels for each in found]
-    same = labelled.find_shared(labels)
-    names = rows.differing(labels, same)
+    same, names = rows.split_labels([each.labels for each in found])
     shown = found[:limit]
     times = sorted({time for each in shown for time in each.times})
     table = _write_points(shown, names, times, same) if points else _write_figures(shown, names, times, same)

@@ -8,11 +8,11 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from kubescript.guest.kubectl.rows import cells
-from kubescript.guest.sdk.objects import table
+from kubescript.guest.sdk.objects import labelled, table
 from kubescript.guest.sdk.values import timestamps
 from kubescript.wire import messages
 
-__all__ = ["cut", "describe", "differing", "iso", "time_format", "write", "write_time"]
+__all__ = ["cut", "describe", "iso", "split_labels", "time_format", "write", "write_time"]
 
 _WIDTH: Final = 120
 """How many characters of a cell are shown."""
@@ -20,10 +20,12 @@ _WIDTH: Final = 120
 Labels = Mapping[str, str]
 
 
-def differing(labels: Sequence[Labels], same: Labels) -> list[str]:
-    """Returns the names of the labels that are not the same in all rows, in the order in which they first appear."""
+def split_labels(labels: Sequence[Labels]) -> tuple[Labels, list[str]]:
+    """Returns the labels that are the same in all rows, and the names of the others in the order in which they first
+    appear."""
+    same = labelled.find_shared(labels)
     names = dict.fromkeys(name for each in labels for name in each)
-    return [name for name in names if name not in same]
+    return same, [name for name in names if name not in same]
 
 
 def write(titles: Sequence[str], rows: Sequence[Sequence[object]], same: Labels, *, tsv: bool = False) -> str:

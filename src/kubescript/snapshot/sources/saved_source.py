@@ -10,14 +10,14 @@ from __future__ import annotations
 
 import datetime
 import re
-from typing import Annotated, Any, Final, Literal, TypeVar
+from typing import Annotated, Any, Final, Generic, Literal, TypeVar
 
 import msgspec
 
 from kubescript import errors
 from kubescript.snapshot import saved_cluster, tree
 
-__all__ = ["MAX_FILE", "Query", "SavedSource", "Series", "Stream", "not_captured", "open_sources"]
+__all__ = ["MAX_FILE", "Answer", "Query", "Results", "SavedSource", "Series", "Stream", "not_captured", "open_sources"]
 
 MAX_FILE: Final = 8 * tree.MIB
 """The maximum size of one file in bytes: a quarter of a million points."""
@@ -72,6 +72,19 @@ class Stream(msgspec.Struct):
     values: list[tuple[str, str]] = []
 
 
+class Results(msgspec.Struct, Generic[_Shape]):
+    """The data of a query's answer."""
+
+    result: list[_Shape]
+
+
+class Answer(msgspec.Struct, Generic[_Shape]):
+    """What Prometheus and Loki wrap their answers in."""
+
+    data: _Shape
+    warnings: list[str] | None = None
+
+
 class SavedSource:
     """One saved source. Safe for use from many threads; it keeps nothing but its description."""
 
@@ -88,11 +101,11 @@ class SavedSource:
 
     def read_series(self, number: int) -> list[Series]:
         """Returns the series of a query's answer. Raises ClusterError."""
-        return self._decode(f"queries/{number}.json", _Matrix).data.result
+        return self._decode(f"queries/{number}.json", Answer[Results[Series]]).data.result
 
     def read_streams(self, number: int) -> list[Stream]:
         """Returns the log streams of a query's answer. Raises ClusterError."""
-        return self._decode(f"queries/{number}.json", _Streams).data.result
+        return self._decode(f"queries/{number}.json", Answer[Results[Stream]]).data.result
 
     def _decode(self, file: str, shape: type[_Shape], most: int = MAX_FILE) -> _Shape:
         path = (*self._folder, *file.split("/"))
@@ -119,22 +132,6 @@ def _count_parts(document: bytes, shape: type[Any]) -> int:
     # its end hides one.
     texts = (document.count(b'"') - document.count(rb"\"")) // 2
     return texts + document.count(b"{")
-
-
-class _Result(msgspec.Struct):
-    result: list[Series]
-
-
-class _Matrix(msgspec.Struct):
-    data: _Result
-
-
-class _LogResult(msgspec.Struct):
-    result: list[Stream]
-
-
-class _Streams(msgspec.Struct):
-    data: _LogResult
 
 
 def open_sources(saved: saved_cluster.SavedCluster) -> dict[str, SavedSource]:

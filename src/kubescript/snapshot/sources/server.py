@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 import time
-from typing import Any, Final, Protocol
+from collections.abc import Callable
+from typing import Any, Final
 
 import msgspec
 
@@ -34,27 +35,24 @@ class Arguments:
         return next(iter(self.list(name)), "")
 
 
-class _Answers(Protocol):
-    """Answers one operation, whose path is below the source's own API."""
-
-    def answer(self, operation: str, arguments: Arguments, check: collection.Check) -> types.Response:
-        """Returns the answer. Raises KubescriptError."""
+Answer = Callable[[str, Arguments, collection.Check], types.Response]
+"""Answers an operation, whose path is below the source's own API. Raises KubescriptError."""
 
 
 class Saved:
     """A server of `base.Server` over one saved source."""
 
-    def __init__(self, prefix: str, answers: _Answers) -> None:
+    def __init__(self, prefix: str, answer: Answer) -> None:
         """`prefix` is the path of the API."""
         self._prefix = prefix
-        self._answers = answers
+        self._answer = answer
 
     def perform(self, call: request.Request, timeout_s: float, cancel: cancellation.Cancellation) -> types.Response:
         """Answers a call; see `base.Server`. Raises ClusterError (cluster.not_captured) for what was not captured."""
         check = collection.Deadline(time.monotonic() + timeout_s, cancel)
         operation = call.path.removeprefix(self._prefix)
         try:
-            return self._answers.answer(operation, Arguments(call.query), check)
+            return self._answer(operation, Arguments(call.query), check)
         except RecursionError:
             raise errors.ClusterError("an answer in the snapshot is nested too deep", code="cluster.broken") from None
 

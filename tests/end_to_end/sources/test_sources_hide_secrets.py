@@ -50,8 +50,8 @@ SCRIPTS: Final = (
     f"prom.label_values('U__db_5f_p_61_ssword', start={NOW - 60})",
     'loki.query(\'max(max_over_time({app="web"} |= "cookie" | logfmt | unwrap app [1h]))\')',
     "loki.query('sum(count_over_time({app=\"web\"} | logfmt | app > 5 [1h]))')",
-    "loki.query('count_over_time({app=\"web\"} |= \"sslmode\" | logfmt [1h])')",
-    "loki.query('sum without (app) (count_over_time({app=\"web\"} |= \"sslmode\" | logfmt [1h]))')",
+    'loki.query(\'count_over_time({app="web"} |= "sslmode" | logfmt [1h])\')',
+    'loki.query(\'sum without (app) (count_over_time({app="web"} |= "sslmode" | logfmt [1h]))\')',
     ASK % ' |= "sslmode" | logfmt\'',
     f"prom.query('up * on() secret', time={NOW})",
 )

@@ -16,7 +16,7 @@ _SOURCES: Final = {
     "tempo": ("tempo", "search, trace"),
 }
 """The global for each kind of source, and its most important methods."""
-_SERIES: Final = " A series: .labels, .value, .values (t, v), .min, .max, .last."
+_SERIES: Final = " A series: .labels, .value, .values (t, v), .min, .max, .last, .pod()."
 _TIMES: Final = ' Times: datetime or "-1h".'
 _ONE_NAMESPACE: Final = ' Each call of {names} needs namespace="...".'
 _MAX_SOURCES_LENGTH: Final = 22

@@ -37,7 +37,7 @@ result
 SENTENCES: Final[dict[str, tuple[str, Any]]] = {
     "below what print() wrote": ("print('first')\n'last'", "first\nlast"),
     "namespace (default namespace)": ("namespace", "default"),
-    "ctx (.name, .remaining_ms, .budget, .progress(done, total, text))": (
+    "ctx (.name, .remaining_ms, .progress(done, total, text))": (
         "ctx.progress(1, 2, 'half')\n[type(ctx.name).__name__, 0 < ctx.remaining_ms <= 30_000, ctx.budget.calls]",
         ["str", True, 1000],
     ),
@@ -82,8 +82,8 @@ SENTENCES: Final[dict[str, tuple[str, Any]]] = {
         "help(k8s.coreV1().list_node)\n[len(k8s.explain('deployment.spec.strategy')) > 9, len(k8s.search('token review')) > 9]",
         ...,
     ),
-    "`from kubernetes import client, config, dynamic, watch` works too; load_kube_config() reads nothing": (
-        "from kubernetes import client, config, dynamic, watch\nconfig.load_kube_config()\nlen(client.CoreV1Api().list_node()) > 0",
+    "`from kubernetes import client, config, watch` works too": (
+        "from kubernetes import client, config, watch\nconfig.load_kube_config()\nlen(client.CoreV1Api().list_node()) > 0",
         True,
     ),
     "no async/await, no threads (concurrent.futures works)": (

@@ -69,7 +69,8 @@ ANSWERS: dict[str, Any] = {
     ]}},
     "alertmanager/alerts": [{
         "labels": {"alertname": "Slow", "severity": "critical", **_labels("web")}, "startsAt": "2026-01-02T03:04:05Z",
-        "status": {"state": "suppressed", "silencedBy": ["s-1"]}, "receivers": [{"name": "team"}],
+        "status": {"state": "suppressed", "silencedBy": ["s-1"], "mutedBy": []}, "receivers": [{"name": "team"}],
+        "annotations": {"summary": "is slow"}, "fingerprint": "3f", "generatorURL": "http://prom/graph", "updatedAt": "2026-01-02T03:04:06Z",
     }],
     "alertmanager/silences": [{"id": "s-1", "createdBy": "ann", "status": {"state": "active"}}],
     "loki/query_range": _data("streams", [
@@ -154,6 +155,15 @@ class World:
          ["web", _labels("web"), _labels("web"), json.dumps(_labels("web"))]),
         ("table(alertmanager.alerts() * 2)", "alert  severity  state     since                 labels\n"
          + "\n".join(["Slow   critical  silenced  2026-01-02T03:04:05Z  namespace=shop pod=web"] * 2)),
+        # a short text, and a result without what costs tokens and tells nothing; both are there by name
+        ("str(alertmanager.alerts()[0]), str(prom.alerts()[0]), alertmanager.alerts()[0].generatorURL",
+         ['<alert Slow{severity="critical", namespace="shop", pod="web"} silenced since 2026-01-02T03:04:05Z: is slow>',
+          '<alert Down{team="a", node="n1"} pending since 2026-01-02T03:04:05Z>', "http://prom/graph"]),
+        ("alertmanager.alerts()", [{
+            "labels": {"alertname": "Slow", "severity": "critical", **_labels("web")}, "startsAt": "2026-01-02T03:04:05Z",
+            "status": {"state": "suppressed", "silencedBy": ["s-1"]}, "receivers": [{"name": "team"}],
+            "annotations": {"summary": "is slow"},
+        }]),
         ("table(prom.alerts())", ("alert  severity  state    since                 labels\n"
          "Down   -         pending  2026-01-02T03:04:05Z  node=n1 team=a")),
         ("[s.lines[0] for s in loki.query('{a=\"b\"}')]", ["error: two", "error: three"]),

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from kubescript.guest.sdk.objects import schemas
+from kubescript.guest.sdk.objects import alerts, schemas
 from kubescript.guest.sdk.values import lazy_json, masks, names, operations
 
 __all__ = ["describe", "is_method", "no_field", "no_list_field", "part_with_field", "state"]
@@ -68,9 +68,11 @@ _METHODS: Final = {
 
 
 def describe(data: Mapping[str, Any], shape: schemas.Shape) -> str:
-    """Returns `<V1Pod shop/web-7f9c Running>` for an object with a name; for parts and maps the data itself, without
-    managedFields."""
+    """Returns `<V1Pod shop/web-7f9c Running>` for an object with a name, and likewise for an alert; for parts and maps
+    the data itself, without managedFields."""
     plain = lazy_json.whole(data)
+    if alert := alerts.describe(plain):
+        return masks.note(alert)
     metadata = plain.get("metadata")
     if isinstance(metadata, dict) and isinstance(metadata.get("name"), str):
         kind = shape.name or str(plain.get("kind") or "object")

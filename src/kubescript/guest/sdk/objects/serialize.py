@@ -40,10 +40,15 @@ _PATH: Final = 60
 # These fields are bookkeeping and cost tokens. A script that wants one returns it by name: `pod.metadata.uid`.
 PRUNED_METADATA: Final = frozenset({"managedFields", "resourceVersion", "uid", "generation", "selfLink"})
 """Fields of metadata that are left out of results."""
+PRUNED_ALERT: Final = frozenset({"fingerprint", "generatorURL", "updatedAt"})
+"""Fields of Alertmanager's alerts that are left out likewise: half of an alert is the URL of its rule."""
+PRUNED_RULE: Final = frozenset({"evaluationTime", "lastEvaluation"})
+"""Likewise of Prometheus' rules."""
 REFERENCES: Final = frozenset({"ownerReferences", "involvedObject", "regarding", "targetRef", "claimRef"})
 """Fields that refer to another object; a reader needs only the object's name."""
 NOISE: Final = frozenset({
     "annotations", "creationTimestamp", "labels", "loadBalancer", "resources", "securityContext", "status", "strategy",
+    "inhibitedBy", "mutedBy", "silencedBy",
 })  # fmt: skip
 """Fields that mean nothing when empty. Others mean something even when empty: `emptyDir: {}`, `podSelector: {}`."""
 # This annotation's value is a second copy of the whole object.
@@ -233,6 +238,9 @@ def _prune(data: Any) -> None:
         # The script returns only an object's metadata.
         if PRUNED_METADATA & data.keys() and "name" in data:
             _prune_metadata(data)
+        for fields in (PRUNED_ALERT, PRUNED_RULE):
+            if fields <= data.keys():
+                _drop(data, fields)
         empty = [key for key, item in data.items() if _prune_field(key, item)]
         for key in empty:
             del data[key]

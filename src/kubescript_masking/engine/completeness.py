@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from kubescript_masking.engine import forms, results, series, streams, traces
+from kubescript_masking.engine import forms, results, series, source_forms, streams, traces
 from kubescript_masking.wire import lists, masking
 
 __all__ = ["OF_SOURCES", "Check"]
@@ -23,10 +23,10 @@ _READERS: Final[dict[masking.Form, Callable[[], forms.Text]]] = {
     "list": lambda: forms.List((lists.ITEMS,)),
     "table": lambda: forms.List(forms.TABLE),
     "watch": forms.Events,
-    "series": lambda: forms.Answer(series.read),
-    "streams": lambda: forms.Answer(streams.read),
-    "spans": lambda: forms.Answer(traces.read),
-    "count": forms.Count,
+    "series": lambda: source_forms.Answer(series.read),
+    "streams": lambda: source_forms.Answer(streams.read),
+    "spans": lambda: source_forms.Answer(traces.read),
+    "count": source_forms.Count,
 }
 
 

@@ -13,17 +13,13 @@ from typing import Any, Final, Literal
 
 import msgspec
 
-from kubescript_masking.engine import results, series
+from kubescript_masking.engine import results
 from kubescript_masking.wire import lists, masking
 
-__all__ = ["ANY", "TABLE", "Answer", "Count", "Document", "Events", "List", "Resource", "Text"]
+__all__ = ["ANY", "TABLE", "Document", "Events", "List", "Object", "Resource", "Text"]
 
 _MAX_HELD: Final = 128 * 1024 * 1024
 """The maximum size in bytes of one document, or of one line of a watch."""
-_MAX_ANSWER: Final = 32 * 1024 * 1024
-"""The same of an answer of a source, which is decoded as a whole: 10,000 series of 60 points have 13-26 MB."""
-_MAX_COUNT: Final = 1024 * 1024
-"""The same of the answer to `count(…)`, which has one sample, and warnings."""
 _MOST: Final = 1 << 40
 TABLE: Final = ("rows", lists.ITEMS)
 """Fields of the answer to a request for a Table; an API without Tables answers with a list."""
@@ -31,11 +27,9 @@ TABLE: Final = ("rows", lists.ITEMS)
 _NULLABLE: Final = frozenset({"PartialObjectMetadataList", "Table"})
 _UNNAMED_ERROR: Final = 500
 _NOTHING: Final = msgspec.Raw(b"null")
-_PARTIAL: Final = b'"PARTIAL"'
-"""How Tempo says that a part is missing."""
 
 
-class _Object(msgspec.Struct, gc=False):
+class Object(msgspec.Struct, gc=False):
     """Any object. The object is read to its end, and nothing of it is kept."""
 
 
@@ -62,23 +56,12 @@ class _Event(msgspec.Struct):
     object: _Changed
 
 
-class _Listed(msgspec.Struct, rename="camel"):
-    """The answer of a source that may list label sets, values or traces."""
-
-    data: list[_Object | str] | _Object | None = None
-    traces: list[_Object] | None = None
-    is_partial: bool = False
-    """How Thanos and VictoriaMetrics say that a part is missing."""
-    status: msgspec.Raw = _NOTHING
-
-
-_ONE: Final = msgspec.json.Decoder(_Object)
-_MANY: Final = msgspec.json.Decoder(list[_Object] | None)
+_ONE: Final = msgspec.json.Decoder(Object)
+_MANY: Final = msgspec.json.Decoder(list[Object] | None)
 _METADATA: Final = msgspec.json.Decoder(_ListMetadata)
 _KIND: Final = msgspec.json.Decoder(str)
 _EVENT: Final = msgspec.json.Decoder(_Event)
 _CODE: Final = msgspec.json.Decoder(int | None)
-_LISTED: Final = msgspec.json.Decoder(_Listed)
 _NAMED: Final = msgspec.json.Decoder(_Named)
 ANY: Final = msgspec.json.Decoder(msgspec.Raw)
 """Reads any JSON."""
@@ -181,47 +164,6 @@ class Resource(Document):
         if is_failure or not document.kind:
             raise lists.FlawError("kind")
         return masking.Trailer()
-
-
-class Count(Document):
-    """Reads the answer of a source to `count(…)`."""
-
-    most, reason = _MAX_COUNT, "answer"
-
-    def __init__(self) -> None:
-        super().__init__(series.count)
-
-    def _check(self, document: int) -> masking.Trailer:
-        return masking.Trailer(items=document)
-
-
-class Answer(Document):
-    """Reads the answer of a source, and keeps it for the masker."""
-
-    most, reason = _MAX_ANSWER, "answer"
-
-    def __init__(self, read: Callable[[bytes], results.Masked | bytes | None]) -> None:
-        """`read` returns None for JSON of another shape, which is kept as it is."""
-        super().__init__(bytes)
-        self._read = read
-
-    def _check(self, document: bytes) -> masking.Trailer:
-        self._held.clear()
-        answer = self._read(document)
-        if answer is None:
-            ANY.decode(document)
-            answer = document
-        self.answer = answer
-        if not isinstance(answer, bytes):
-            return masking.Trailer(items=answer.count, is_partial=answer.is_partial)
-        # JSON that may list label sets, values or traces. Each takes 60 bytes.
-        results.check_size(answer.count(b",") // 2)
-        listed = results.decode(_LISTED, answer)
-        if listed is None:
-            return masking.Trailer()
-        items = len(listed.data) if isinstance(listed.data, list) else 0
-        is_partial = listed.is_partial or bytes(listed.status) == _PARTIAL
-        return masking.Trailer(items=items + len(listed.traces or ()), is_partial=is_partial)
 
 
 class List(_Json):

@@ -98,6 +98,54 @@ def _repeat(frame: str, part: str) -> str:
     return frame % ",".join([part] * (_REPEATED // (len(part) + 1)))
 
 
+FILES: Final = 6
+LINE: Final = "x" * 7_000_000
+TOO_LARGE: Final = "the snapshot's answer has more than 32 MiB"
+
+
+@pytest.mark.promise("D-03")
+def test_an_answer_of_many_files_holds_no_more_than_a_masker_takes(tmp_path: Path) -> None:
+    """A stranger's five hundred files of 8 MiB are 4 GiB, whether they have long lines, long labels or many label sets;
+    a smaller limit is answered, and the next call works."""
+    saved_sources.write(tmp_path)
+    for name, text, label in (("lines", LINE, ""), ("labels", "x", LINE)):
+        lines = [{"stream": {"app": "web", "a": label}, "values": [[f"{saved_sources.NOW - 9}000000000", text]]}]
+        saved_sources.write_source(tmp_path, name, "loki", [{"query": "{}", "result": lines}] * FILES, series={})
+    sets = [[{"metric": {"a": f"{file} {at} {LINE[:900]}"}} for at in range(8_000)] for file in range(FILES)]
+    queries = [{"query": f'up{{a="{file}"}}', "result": result} for file, result in enumerate(sets)]
+    saved_sources.write_source(tmp_path, "sets", "prometheus", queries)
+    info = json.loads((tmp_path / "snapshot.json").read_text())
+    info["sources"] += ["lines", "labels", "sets"]
+    (tmp_path / "snapshot.json").write_text(json.dumps(info))
+    series = f"k8s.source('sets').series({[query['query'] for query in queries]!r})"
+    found = "len(k8s.source('lines').query_range('{app=\"web\"}', limit=%s)[0].lines)"
+    with clients.asking("--snapshot", str(tmp_path)) as ask:
+        for script in (
+            found % 100,
+            "k8s.source('labels').query_range('{app=\"web\"} |= \"y\"', limit=1)",
+            series,
+            "k8s.source('sets').label_values('a')",
+        ):
+            assert TOO_LARGE in clients.text(ask(script)), script
+            assert clients.text(ask(RULE)) == "1"
+        assert clients.text(ask(found % 1)).startswith("1\n")
+
+
+@pytest.mark.promise("C-02")
+def test_no_error_cuts_a_captured_query_within_a_secret(tmp_path: Path) -> None:
+    """A part of a secret may be none to the masker, so an error quotes a stranger's query as a whole or not at all."""
+    secret = "Tr0ub4dor-and-3"
+    saved_sources.write(tmp_path)
+    # Cut at 120 or 200 characters, some would end with the secret.
+    pads = ["x" * length for length in (40, 83, 87, 163, 167, 300)]
+    texts = [f'up{{a="{pad} postgres://app:{secret}@db/x"}} > 0' for pad in pads]
+    saved_sources.write_source(tmp_path, "prom", "prometheus", [{"query": text, "result": []} for text in texts])
+    with clients.asking("--snapshot", str(tmp_path)) as ask:
+        told = clients.text(ask("prom.query('sum(up)')"))
+        assert "6 captured queries: up{" in told and "«redacted" in told and secret[:9] not in told
+        assert clients.text(ask(f"len(prom.query({texts[0]!r}))")) == "0"
+
+
 @pytest.mark.promise("O-02")
 def test_no_definition_has_the_name_of_a_saved_source(tmp_path: Path) -> None:
     """A stranger names the sources of an archive, so their names stand in no tool's definition; scripts learn them, and

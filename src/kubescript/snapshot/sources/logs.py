@@ -13,6 +13,8 @@ __all__ = ["Logs"]
 
 _NANO: Final = 1_000_000_000
 _DEFAULT_LIMIT: Final = 1_000
+_STREAM: Final = 200
+"""How many bytes a stream takes besides its texts."""
 _Line = tuple[int, str, int]
 """Its time in nanoseconds, its text, and the number of its stream."""
 _Labels = Mapping[str, str]
@@ -62,24 +64,20 @@ class Logs:
             )
         fits, passes = asked.selector.compile(check), asked.compile(check)
         limit = int(arguments.text("limit") or _DEFAULT_LIMIT)
-        is_backward = arguments.text("direction") != "forward"
-        lines: list[_Line] = []
-        streams: list[_Labels] = []
+        found = _Found(limit, is_backward=arguments.text("direction") != "forward")
         cut = 0
         for since, stream in self._read_streams(fits, check):
             cut += since * _NANO > start
+            lines = []
             for time, text in stream.values:
                 check()
                 moment = _read_time(time)
                 if start <= moment <= end and passes(text):
-                    lines.append((moment, text, len(streams)))
-            streams.append(stream.stream)
-            # Attack: five hundred queries with files of 8 MiB.
-            if len(lines) > 2 * limit:
-                _cut(lines, limit, is_backward=is_backward)
-        _cut(lines, limit, is_backward=is_backward)
-        left_out = self._count_left_out(fits, streams, check)
-        return _write_streams(lines, streams, self._warn(start, cut, left_out))
+                    lines.append((moment, text))
+            found.add(stream.stream, lines)
+        found.cut()
+        left_out = self._count_left_out(fits, found.streams, check)
+        return _write_streams(found.lines, found.streams, self._warn(start, cut, left_out))
 
     def _read_streams(self, fits: _Fits, check: collection.Check) -> Iterator[tuple[float, saved_source.Stream]]:
         """Yields the captured streams whose labels fit, and since when each has all its lines."""
@@ -106,10 +104,35 @@ class Logs:
         return "; ".join(parts)
 
 
-def _cut(lines: list[_Line], limit: int, *, is_backward: bool) -> None:
-    """Sorts lines, the newest or the oldest first, and keeps so many."""
-    lines.sort(key=lambda line: line[0], reverse=is_backward)
-    del lines[limit:]
+class _Found:
+    """The lines of an answer so far, and their streams."""
+
+    def __init__(self, limit: int, *, is_backward: bool) -> None:
+        self.lines: list[_Line] = []
+        self.streams: list[_Labels] = []
+        self._limit = limit
+        self._is_backward = is_backward
+        self._size = 0
+
+    def add(self, stream: _Labels, lines: list[tuple[int, str]]) -> None:
+        """Takes the lines of one more stream. Raises ClusterError (cluster.too_large)."""
+        number = len(self.streams)
+        self.streams.append(stream)
+        self.lines += [(moment, text, number) for moment, text in lines]
+        self._size += _STREAM + sum(map(len, stream)) + sum(map(len, stream.values()))
+        self._size += sum(len(text) for _, text in lines)
+        # Attack: five hundred queries with files of 8 MiB: of short lines, of one long line each, or of labels alone.
+        if len(self.lines) > 2 * self._limit or self._size > saved_source.MAX_ANSWER:
+            self.cut()
+
+    def cut(self) -> None:
+        """Sorts the lines, the newest or the oldest first, and keeps as many as the limit says. Raises ClusterError
+        (cluster.too_large)."""
+        self.lines.sort(key=lambda line: line[0], reverse=self._is_backward)
+        self._size -= sum(len(text) for _, text, _ in self.lines[self._limit :])
+        del self.lines[self._limit :]
+        if self._size > saved_source.MAX_ANSWER:
+            raise saved_source.too_large()
 
 
 def _read(query: str) -> selectors.LogSelector:

@@ -11,7 +11,7 @@ import difflib
 import itertools
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import msgspec
 
@@ -26,12 +26,18 @@ _BATCH: Final = 1_000
 """How many samples are written at a time."""
 _SHOWN: Final = 6
 """How many captured queries a refusal names."""
-_SHOWN_LENGTH: Final = 120
+_SHOWN_LENGTH: Final = 200
+"""The length of the longest of them."""
+_QUOTED: Final = 120
+"""How many characters of a script's own query it quotes."""
+_ENTRY: Final = 100
+"""How many bytes a text of a list takes besides its characters."""
 _COUNT: Final = re.compile(r"count\(\n(.*)\n\)", re.DOTALL)
 """The query by which the door counts series."""
 _SAMPLES: Final = msgspec.json.Decoder(list[tuple[float, str]])
 _RULE_TYPES: Final = {"alert": "alerting", "record": "recording"}
 _PARTIAL: Final = "the snapshot holds only the series of rules, alerts and --series; there were others"
+_Text = TypeVar("_Text", str, bytes)
 _Keep = Callable[[Mapping[str, str]], bool]
 
 
@@ -173,30 +179,31 @@ class Metrics:
         names = sorted({each.metric for each in self._plain.values()})
         close = same or difflib.get_close_matches(name[:60], [each for each in names if len(each) < 60], n=_SHOWN)
         shown = close or [each.query for each in queries]
-        listed = "; ".join(text[:_SHOWN_LENGTH] for text in shown[:_SHOWN])
+        # Attack: cut in its middle, a secret may be none to the masker: `postgres://app:secret` without `@db`.
+        listed = "; ".join(text for text in shown[:_SHOWN] if len(text) <= _SHOWN_LENGTH) or "none that is short"
         return saved_source.not_captured(
-            f"{query[:_SHOWN_LENGTH]} was not captured. Of {len(queries)} captured queries: {listed}. Write one as it "
+            f"{query[:_QUOTED]} was not captured. Of {len(queries)} captured queries: {listed}. Write one as it "
             'stands, or a selector with more matchers, and compute in the script; label_values("__name__") lists the '
             "metrics"
         )
 
     def _list_series(self, arguments: server.Arguments, check: collection.Check) -> types.Response:
         found = self._list_label_sets(arguments.list("match[]"), check)
-        unique = {msgspec.json.encode(each, order="sorted"): each for each in found}
-        return server.write_data(list(unique.values()))
+        unique = _collect(msgspec.json.encode(each, order="sorted") for each in found)
+        return server.write_data([msgspec.Raw(text) for text in unique])
 
     def _list_labels(self, arguments: server.Arguments, check: collection.Check) -> types.Response:
         matches = arguments.list("match[]")
         if not matches:
             return responses.document(self._source.read("labels"))
         found = self._list_label_sets(matches, check)
-        return server.write_data(sorted({name for labels in found for name in labels}))
+        return server.write_data(sorted(_collect(name for labels in found for name in labels)))
 
     def _list_label_values(self, label: str, arguments: server.Arguments, check: collection.Check) -> types.Response:
         matches = arguments.list("match[]")
         queries = matches or [each.query for each in self._source.about.queries]
         found = self._list_label_sets(queries, check)
-        values = sorted({labels[label] for labels in found if label in labels})
+        values = sorted(_collect(labels[label] for labels in found if label in labels))
         return server.write_data(values, "" if matches else _PARTIAL)
 
     def _list_label_sets(self, queries: Iterable[str], check: collection.Check) -> Iterator[dict[str, str]]:
@@ -231,6 +238,21 @@ class Metrics:
         document = self._source.read(operation)
         data = document.get("data") if isinstance(document, dict) else None
         return data if isinstance(data, dict) else {}
+
+
+def _collect(texts: Iterable[_Text]) -> list[_Text]:
+    """Returns each text once. Raises ClusterError (cluster.too_large)."""
+    found: dict[_Text, None] = {}
+    size = 0
+    for text in texts:
+        if text in found:
+            continue
+        found[text] = None
+        # Attack: forty selectors, or all captured queries, have files of 8 MiB each.
+        size += len(text) + _ENTRY
+        if size > saved_source.MAX_ANSWER:
+            raise saved_source.too_large()
+    return list(found)
 
 
 def _read_samples(series: saved_source.Series) -> list[tuple[float, str]]:

@@ -17,10 +17,15 @@ import msgspec
 from kubescript import errors
 from kubescript.snapshot import saved_cluster, tree
 
-__all__ = ["MAX_FILE", "Answer", "Query", "Results", "SavedSource", "Series", "Stream", "not_captured", "open_sources"]
+__all__ = [
+    "MAX_ANSWER", "MAX_FILE", "Answer", "Query", "Results", "SavedSource", "Series", "Stream", "not_captured",
+    "open_sources", "too_large",
+]  # fmt: skip
 
 MAX_FILE: Final = 8 * tree.MIB
 """The maximum size of one file in bytes: a quarter of a million points."""
+MAX_ANSWER: Final = 32 * tree.MIB
+"""The maximum size in bytes of what one answer takes from several files; no masker takes more."""
 _MAX_ABOUT: Final = tree.MIB
 # Attack: 8 MiB of `{},` decode to 200 MiB, and a script asks eight times at once. So many parts take at most 40 MiB.
 _MAX_PARTS: Final = 400_000
@@ -145,3 +150,12 @@ def open_sources(saved: saved_cluster.SavedCluster) -> dict[str, SavedSource]:
 def not_captured(message: str) -> errors.ClusterError:
     """Returns the error for a question whose answer is not in the snapshot."""
     return errors.ClusterError(message, code="cluster.not_captured")
+
+
+def too_large() -> errors.ClusterError:
+    """Returns the error for an answer of more than `MAX_ANSWER`."""
+    return errors.ClusterError(
+        f"the snapshot's answer has more than {MAX_ANSWER // tree.MIB} MiB; write fewer or narrower selectors, or a "
+        "smaller limit=",
+        code="cluster.too_large",
+    )

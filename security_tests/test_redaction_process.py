@@ -127,6 +127,7 @@ LIES: Final = {
     "notes of 4 GiB": "sock.sendall(masking.ANSWER.pack(130, 2**32 - 1, 0))",
     "4 GiB of bytes": "sock.sendall(masking.ANSWER.pack(130, 0, 2**32 - 1))",
     "more than masking makes": "sock.sendall(answer(130, b'{}', b'x' * (1 << 20)))",
+    "parts without end": "while True: sock.sendall(answer(133))",
     "a kind with a space": "sock.sendall(answer(130, b'{\"kinds\":{\"a b\":1}}', b'x'))",
     "a kind that is a command": "sock.sendall(answer(130, b'{\"kinds\":{\"\\\\u001b[2J\":1}}', b'x'))",
     "a kind with a line": "sock.sendall(answer(130, b'{\"kinds\":{\"a\\\\n\":1}}', b'x'))",
@@ -192,11 +193,12 @@ def test_answers_that_nobody_asked_for_end_the_masker(taken: redaction.Engine, a
 
 
 @pytest.mark.promise("S-12")
+@pytest.mark.parametrize("lie", ["more than masking makes", "no change, with bytes", "parts without end"])
 @pytest.mark.parametrize("call", [LIST, LOG], ids=["list", "log"])
-def test_a_masker_that_lies_of_a_body_ends_it(call: request.Request, taken: redaction.Engine) -> None:
-    """So does one that answers a chunk with more than masking can make of it."""
+def test_a_masker_that_lies_of_a_body_ends_it(call: request.Request, lie: str, taken: redaction.Engine) -> None:
+    """So does one that answers a chunk with more than masking can make of it, or in parts of nothing."""
     with pytest.raises(errors.RedactionError):
-        for _ in taken.body(call, iter([LIES["more than masking makes"].encode()] * 3), reading.Report()):
+        for _ in taken.body(call, iter([LIES[lie].encode()] * 3), reading.Report()):
             pass
     assert works(taken)
 

@@ -6,6 +6,7 @@ import contextlib
 import socket
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from typing import Final
 
 import msgspec
 
@@ -14,6 +15,9 @@ from kubescript_masking.wire import masking
 from kubescript_sandbox.wire import protocol
 
 __all__ = ["Conversation"]
+
+_JOINED: Final = 64 * protocol.KIB
+"""How many masked bytes are copied behind their notes; more are cheaper to send one by one."""
 
 
 class Conversation:
@@ -25,6 +29,7 @@ class Conversation:
         self._kinds: Counter[str] = Counter()
         """How many values were masked since the last answer, by kind."""
         self._masked: list[bytes] = []
+        self._masked_bytes = 0
         self._check = completeness.Check("text")
         """The check of the current body, or else of the last one."""
 
@@ -48,6 +53,10 @@ class Conversation:
         checked = self._check.watch(chunks)
         for piece in self._rules.body(about, checked, self._count, self._check):
             self._masked.append(piece)
+            self._masked_bytes += len(piece)
+            # An answer of a source is masked after its END: the host passes one part on while the next is masked.
+            if self._masked_bytes >= masking.MIN_PART:
+                self._answer(masking.Answer.PART)
         self._answer(masking.Answer.MASKED, self._check.trailer())
 
     def _serve_text(self, text: bytes) -> None:
@@ -67,11 +76,14 @@ class Conversation:
 
     def _send(self, answer: masking.Answer, notes: bytes, masked: Sequence[bytes] = ()) -> None:
         """Sends one frame."""
-        # The system call filter allows `send` without flags, but neither `sendmsg` nor MSG_WAITALL.
         size = sum(map(len, masked))
         head = masking.ANSWER.pack(answer, len(notes), size)
-        frame = b"".join((head, notes, *masked))
-        self._sock.sendall(frame)
+        # The system call filter allows `send` without flags, but neither `sendmsg` nor MSG_WAITALL.
+        parts = [head + notes, *masked]
+        if size <= _JOINED:
+            parts = [b"".join(parts)]
+        for part in parts:
+            self._sock.sendall(part)
 
     def _chunks(self) -> Iterator[bytes]:
         while True:
@@ -97,6 +109,7 @@ class Conversation:
         self._send(answer, msgspec.json.encode(notes), self._masked)
         self._kinds.clear()
         self._masked.clear()
+        self._masked_bytes = 0
 
     def _receive(self) -> tuple[int, bytes]:
         """Waits for the host's next frame. Raises EOFError when the host closes the socket."""

@@ -52,7 +52,7 @@ _AHEAD: Final = 8
 _GROWTH: Final = 32
 _UNFOLDS: Final = 1032
 """The maximum number of bytes that one byte of gzip can unfold to."""
-_MAX_REST: Final = 16 * protocol.MIB
+_MAX_REST: Final = 2 * protocol.MIB
 """How many bytes of the last answers to a body the host holds before it passes them on."""
 # A masker answers with at most `_GROWTH` bytes for each byte that it masks, and `_SLACK` more: a mask is longer than a
 # short value.
@@ -79,6 +79,10 @@ _BROKEN: Final = frozenset(
     {"gzip-bad", "gzip-cut", "gzip-more", "json", "list", "kind", "depth", "event", "count", "streams"}
 )
 """Possible flaws of a body."""
+_OF_TEXTS: Final = frozenset({masking.Answer.MASKED, masking.Answer.SAME})
+"""Answers to a text."""
+_OF_BODIES: Final = frozenset({masking.Answer.MASKED, masking.Answer.PART})
+"""Answers to a frame of a body."""
 
 
 class SourceBrokenError(Exception):
@@ -145,7 +149,7 @@ class Masker:
         content, form = _encode(text)
         self._begin(_GROWTH)
         self._send(masking.Order.TEXT, content)
-        answer, size, _ = self._answer(found, check, same=True)
+        answer, size, _ = self._answer(found, check, _OF_TEXTS)
         masked = b"".join(self._link.blocks(size, check))
         self.waiting -= 1
         try:
@@ -221,22 +225,28 @@ class Masker:
 
     def _pieces(self, report: Report, check: Check) -> Iterator[bytes]:
         """Reads the answer to one frame of a body, and yields its masked bytes."""
-        _, size, notes = self._answer(report.found, check)
-        report.read(notes.read)
-        if notes.error:
-            report.event_error(notes.error)
-        self._trailer = notes.trailer
-        yield from self._link.blocks(size, check)
+        answer = masking.Answer.PART
+        while answer == masking.Answer.PART:
+            answer, size, notes = self._answer(report.found, check, _OF_BODIES)
+            # Attack: a masker sends parts of nothing without end.
+            if answer == masking.Answer.PART and size < masking.MIN_PART:
+                raise protocol.ProtocolError(f"a part of {size} bytes")
+            report.read(notes.read)
+            if notes.error:
+                report.event_error(notes.error)
+            self._trailer = notes.trailer
+            yield from self._link.blocks(size, check)
         self.waiting -= 1
 
-    def _answer(self, found: Found, check: Check, *, same: bool = False) -> tuple[masking.Answer, int, masking.Notes]:
+    def _answer(
+        self, found: Found, check: Check, permitted: frozenset[masking.Answer]
+    ) -> tuple[masking.Answer, int, masking.Notes]:
         """Reads an answer's head and reports what was masked. Raises RedactionError, BodyBrokenError, ProtocolError and
         StreamClosed."""
         answer, notes, size = self._link.head(check)
         if answer == masking.Answer.FAILED:
             self._give_up(notes)
-        is_same = same and answer == masking.Answer.SAME and not size
-        if not is_same and answer != masking.Answer.MASKED:
+        if answer not in permitted or (answer == masking.Answer.SAME and size):
             raise protocol.ProtocolError(f"{answer.name} out of turn")
         self._most -= size
         if self._most < 0:

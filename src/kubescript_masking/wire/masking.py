@@ -10,11 +10,12 @@
                                    ◀──  MASKED   what this chunk completed; may be empty
       ...
       END                          ──▶
-                                   ◀──  MASKED   the rest
+                                   ◀──  PART*, MASKED   the rest
 
 There is one answer to each TEXT, CHUNK and END, in order, so the host always knows how many frames may still come. It
-may send more chunks before it reads an answer. Instead of any answer the masker may send FAILED, with a one-word
-reason, and exit.
+may send more chunks before it reads an answer. In front of the answer to a CHUNK or END the masker may send PARTs of a
+long one, each of at least `MIN_PART` bytes. Instead of any answer the masker may send FAILED, with a one-word reason,
+and exit.
 
 A frame of the host is a little-endian u32 length, a byte of type, and the payload. A frame of the masker is a byte of
 type, the u32 length of its notes, the u32 length of its bytes, and both. The notes of an answer are a `Notes` as JSON;
@@ -39,6 +40,7 @@ __all__ = [
     "MAX_CHUNK",
     "MAX_GZIP_CHUNK",
     "MAX_NOTES",
+    "MIN_PART",
     "NOTHING",
     "OPENING",
     "Answer",
@@ -60,6 +62,9 @@ MAX_GZIP_CHUNK: Final = 16 * protocol.KIB
 """The maximum size in bytes of a CHUNK of a compressed body, which unfolds to about a thousand times as much at
 most."""
 MAX_NOTES: Final = 256 * protocol.KIB
+# A cluster's body arrives in pieces of 256 KiB, so only the answers of sources have parts.
+MIN_PART: Final = 512 * protocol.KIB
+"""The minimum size of a PART in bytes; it bounds their number."""
 NOTHING: Final = protocol.NULL
 """Stands for no settings for a second program, or no question to it."""
 _Count = Annotated[int, msgspec.Meta(ge=0, le=1 << 40)]
@@ -116,6 +121,7 @@ class Answer(enum.IntEnum):
     MASKED = 130
     SAME = 131
     FAILED = 132
+    PART = 133
 
 
 class Rule(msgspec.Struct, frozen=True):

@@ -1,6 +1,6 @@
 """B21: one script over 10,000 real series of 60 points, against curl's GET of the same answer.
 
-The script takes the highest value of the last hour of all series, so all 19 MB are fetched, masked and read. Rounds are
+The script takes the highest value of the last hour of all series, so all 13 MB are fetched, masked and read. Rounds are
 interleaved, in alternating order, and every server and connection is warm. A sum that is read in the query shows what
 the way itself costs.
 """

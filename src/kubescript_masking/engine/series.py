@@ -66,7 +66,7 @@ class Matrix:
         return results.write(rules, self._answer, masked)
 
 
-def read(document: bytes) -> Matrix | None:
+def read(document: bytes | bytearray) -> Matrix | None:
     """Returns the answer that a document holds; None for JSON of another shape. Raises FlawError."""
     results.check_size(document.count(b"{"))
     answer = results.decode(_READER, document)
@@ -111,9 +111,9 @@ def _mask(rules: masker.Masker, group: Sequence[Series]) -> bytes:
 def _take(one: Series) -> _Numbers:
     """Removes the samples of a series that are numbers, and returns them."""
     value, values = ABSENT, ABSENT
-    if _is_of_numbers(one.value):
+    if one.value is not ABSENT and _is_of_numbers(one.value):
         value, one.value = one.value, ABSENT
-    if _is_of_numbers(one.values):
+    if one.values is not ABSENT and _is_of_numbers(one.values):
         values, one.values = one.values, ABSENT
     return value, values
 

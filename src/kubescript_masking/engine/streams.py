@@ -81,7 +81,7 @@ class Streams:
         return results.write(rules, self._answer, masked)
 
 
-def read(document: bytes) -> Streams | series.Matrix | None:
+def read(document: bytes | bytearray) -> Streams | series.Matrix | None:
     """Returns the answer that a document holds; None for JSON that is neither log lines nor series. Raises FlawError,
     also for log lines of another shape: masked as JSON, a key over several of them would pass."""
     if results.decode(_KIND, document) is None:

@@ -18,7 +18,7 @@ _KINDS: Final = frozenset({
 _INTEGER_DIGITS: Final = 19
 
 
-def read(document: bytes) -> bytes:
+def read(document: bytes | bytearray) -> bytes:
     """Returns a trace, or the answer to a search, with its attributes as objects. Raises one of lists.UNREADABLE,
     and TooLargeError."""
     texts = (document.count(b'"') - document.count(rb"\"")) // 2

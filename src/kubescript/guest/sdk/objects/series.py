@@ -1,12 +1,11 @@
 """Provides `Series`, one result of a query for metrics, and `Sample`, one value in it.
 
-Ten thousand series of sixty points take 12 ms to open, and another 90 ms where a script reads a figure of each: nothing
-is decoded before it is read.
+Ten thousand series of sixty points take 12 ms to open, about as long again where a script reads the last sample of
+each, and another 90 ms where it reads a figure of all samples: nothing is decoded before it is read.
 """
 
 from __future__ import annotations
 
-import contextlib
 import math
 from collections.abc import Iterator
 from typing import Any, Final, Self
@@ -104,9 +103,11 @@ class Series(labelled.Labelled):
         """Returns the last point. Of a range, only its text is decoded: most scripts read nothing else."""
         if self._points is None and self.is_range:
             text = bytes(self._raw)
-            with contextlib.suppress(msgspec.DecodeError):  # an infinity, or no points
+            try:
                 last: Point = _decode_point(text[text.rfind(b"[") : -1])
-                return last
+            except msgspec.DecodeError:  # an infinity, or no points
+                return self._read()[-1]
+            return last
         return self._read()[-1]
 
     @property

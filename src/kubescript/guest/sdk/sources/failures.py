@@ -24,7 +24,7 @@ _HINTS: Final = (
 """Parts of sources' messages, and what to do instead."""
 
 
-def from_answer(status: int, reason: str, body: bytes, call: str) -> exceptions.ApiException:
+def from_answer(status: int, reason: str, body: bytearray, call: str) -> exceptions.ApiException:
     """Returns the exception for an answer of 400 and above."""
     text = masks.note(body.decode("utf-8", "replace"))
     message = " ".join(_message(text).split())[:_LONGEST]

@@ -91,7 +91,7 @@ class Source:
             if not name.startswith("_"):
                 setattr(cls, name, _check_names(method))
 
-    def _ask(self, operation: str, **arguments: Any) -> bytes:
+    def _ask(self, operation: str, **arguments: Any) -> bytearray:
         """Makes one call. Arguments that are None are left out; those of a list are repeated."""
         query = [(name, text) for name, value in arguments.items() for text in _texts(value, name)]
         call = exchanges.Call("GET", (*exchanges.SOURCES, self._name, operation), tuple(query))

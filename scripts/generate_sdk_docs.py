@@ -296,7 +296,8 @@ table([{"pod": s.labels["pod"], "node": s.pod() and s.pod().spec.node_name, "max
   timedeltas, seconds, or text such as `"5m"`. Left out, a range is the last hour, in sixty steps.
 - Answers are lists, without `data` and `result` around them. Alerts, silences, rules, targets and traces are objects
   with attributes, like those of the cluster: `alert.status.silencedBy`; `alert.starts_at` is a datetime, and
-  `alert.startsAt` text. `print(alert)` is one line; results leave out `fingerprint`, `generatorURL` and `updatedAt`.
+  `alert.startsAt` text. An alert or a rule prints as one line; results leave out `fingerprint`, `generatorURL` and
+  `updatedAt`.
 - A series has `.labels` (also `.metric`), `.values`, `.times`, `.value` (the last), `.first`, `.last`, `.min`, `.max`,
   `.avg`, `.delta` (last minus first) and `.rate` (that per second). A value is a number that knows its time,
   `s.max.time`, and reads as a pair too: `for t, v in s.values`. `.rate` and `.delta` know no resets: for counters write

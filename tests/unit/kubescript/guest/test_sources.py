@@ -62,9 +62,9 @@ ANSWERS: dict[str, Any] = {
         {"labels": {"alertname": "Down", "team": "a", "node": "n1"}, "state": "pending", "activeAt": "2026-01-02T03:04:05Z"},
     ]}},
     "prom/rules": {"status": "success", "data": {"groups": [
-        {"name": "shop", "rules": [
-            {"name": "Slow", "type": "alerting", "state": "pending", "query": "x > 1"},
-            {"name": "Full", "type": "alerting", "state": "firing", "query": "y", "alerts": [{"labels": _labels("web")}]},
+        {"name": "shop", "lastEvaluation": "2026-01-02T03:04:06Z", "rules": [
+            {"name": "Slow", "type": "alerting", "state": "pending", "query": "x > 1", "lastEvaluation": ""},
+            {"name": "Full", "type": "alerting", "state": "firing", "query": "y", "lastEvaluation": "", "alerts": [{"labels": _labels("web")}]},
         ]}
     ]}},
     "alertmanager/alerts": [{
@@ -159,6 +159,8 @@ class World:
         ("str(alertmanager.alerts()[0]), str(prom.alerts()[0]), alertmanager.alerts()[0].generatorURL",
          ['<alert Slow{severity="critical", namespace="shop", pod="web"} silenced since 2026-01-02T03:04:05Z: is slow>',
           '<alert Down{team="a", node="n1"} pending since 2026-01-02T03:04:05Z>', "http://prom/graph"]),
+        ("g = prom.rules()[0]\nstr(g), [str(r) for r in g.rules]",
+         ["<rules shop: Slow pending, Full firing>", ["<rule Slow pending: x > 1>", "<rule Full firing: y>"]]),
         ("alertmanager.alerts()", [{
             "labels": {"alertname": "Slow", "severity": "critical", **_labels("web")}, "startsAt": "2026-01-02T03:04:05Z",
             "status": {"state": "suppressed", "silencedBy": ["s-1"]}, "receivers": [{"name": "team"}],

@@ -1,4 +1,5 @@
-"""The alerts of Alertmanager and Prometheus, read in the same way: for `print`, `table` and the tool `alerts`."""
+"""The alerts of Alertmanager and Prometheus, read in the same way: for `print`, `table` and the tool `alerts`.
+Rules have a short text, too."""
 
 from __future__ import annotations
 
@@ -45,11 +46,27 @@ def is_alert(row: Any) -> bool:
 
 
 def describe(plain: dict[str, Any]) -> str:
-    """Returns `<alert Slow{namespace="shop"} firing since 2026-11-27T20:53:00Z: the summary>` for the JSON of an alert,
-    which is five times as long; for other data an empty text."""
-    if not _is_alert(plain, dict):
+    """Returns a short text of the JSON of an alert, a rule or a group of rules; for other data an empty text. As JSON,
+    an alert has 300 tokens and a group of twelve rules 3,000."""
+    if _is_alert(plain, dict):
+        return _describe_alert(read(plain))
+    if "lastEvaluation" not in plain:  # the rules of a PrometheusRule are data of the cluster
         return ""
-    alert = read(plain)
+    if "query" in plain:
+        return f"<rule {_describe_state(plain)}: {plain['query']}>"
+    rules = plain.get("rules")
+    if isinstance(rules, list) and all(isinstance(rule, dict) for rule in rules):
+        return f"<rules {plain.get('name')}: {', '.join(map(_describe_state, rules))}>"
+    return ""
+
+
+def _describe_state(rule: dict[str, Any]) -> str:
+    """Returns the name of a rule; of one that alerts with its state, `Slow firing`."""
+    return " ".join(str(rule[field]) for field in ("name", "state") if field in rule)
+
+
+def _describe_alert(alert: Alert) -> str:
+    """Returns `<alert Slow{namespace="shop"} firing since 2026-11-27T20:53:00Z: the summary>`."""
     labels = ", ".join(f'{name}="{value}"' for name, value in alert.labels.items() if name != "alertname")
     summary = f": {alert.summary}" if alert.summary else ""
     return f"<alert {alert.labels.get('alertname', '')}{{{labels}}} {alert.state} since {alert.since}{summary}>"

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import re
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -34,6 +35,8 @@ _DIGITS: Final = 20
 """How many bytes of a count are read."""
 _NOT_OF_A_NAMESPACE: Final = ("/targets", "/metadata")
 """The ends of the paths that proxies with one namespace at a time do not answer."""
+_LABELS: Final = re.compile(rb"\{(?!\})")
+"""The beginning of a label set with a label."""
 _LABELS_WITHHELD: Final = b"(labels withheld)"
 _UNCOUNTABLE: Final = 400
 """The status of a query that is wrong, or that gives no series: it is then sent as it is."""
@@ -248,11 +251,17 @@ def _withhold_labels(masked: answer.Masked) -> answer.Masked:
             return trailer
         if is_cut:
             continue
-        at = piece.find(b"{", 0 if opening else 1)
+        labels = _LABELS.search(piece, 0 if opening else 1)
         opening = opening or piece[:1]
-        is_cut = at >= 0
-        closing = b'"}' if opening == b"{" else b""
-        yield piece[:at] + _LABELS_WITHHELD + closing if is_cut else piece
+        is_cut = labels is not None
+        yield _cut(piece[: labels.start()], is_json=opening == b"{") if labels else piece
+
+
+def _cut(text: bytes, *, is_json: bool) -> bytes:
+    """Returns the beginning of an error, closed."""
+    if is_json and text.endswith(b'":'):  # the API server's Status has "details" after its message
+        return text + b"null}"
+    return text + _LABELS_WITHHELD + (b'"}' if is_json else b"")
 
 
 def _read_digits(response: types.Response) -> bytes:

@@ -19,7 +19,8 @@ _MAX_TEXT: Final = 2_000
 _LABEL: Final = re.compile(r"[A-Za-z_:][A-Za-z0-9_:.]{0,199}")
 _ID: Final = re.compile(r"[0-9A-Fa-f]{1,32}")
 _NAMESPACE: Final = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
-_NUMBER: Final = re.compile(r"-?[0-9]{1,12}(\.[0-9]{1,9})?")
+# Prometheus cuts a step to milliseconds, so 0.0019 would give twice the points that are counted.
+_NUMBER: Final = re.compile(r"-?[0-9]{1,12}(\.[0-9]{1,3})?")
 _LEAST_STEP_S: Final = 0.001
 
 _Reader = Callable[[str, float], str]

@@ -84,6 +84,10 @@ def check_log_query(text: str) -> None:
     # Loki reads these as Go does, where they are no strings.
     if any(token[:1] == "'" for token in tokens):
         raise _refuse("a string stands in single quotes", 'it in "..." or `...`')
+    # Attack: `| label_format:=x, y=password` is the stage `label_format` to Loki.
+    for token in tokens:
+        if _is_word(token) and not {":", "."}.isdisjoint(token):
+            raise _refuse(f"`{token[:40]}` is no word of LogQL", "names without colons and points")
     is_of_lines = log_queries.asks_for_lines(text)
     if is_of_lines and not all(_find_selectors(tokens)):
         raise _refuse("the selector matches every stream", f'a label into it: {{namespace="shop"}}, {_OR_PATTERN}')

@@ -46,14 +46,17 @@ def _match_brackets(tokens: Sequence[str]) -> dict[int, int]:
 
 def _names_labels(tokens: Sequence[str], pairs: dict[int, int], start: int, end: int) -> bool:
     """Says whether a bracket is that of an aggregation with `by`, before it or behind it, or without any label."""
-    around = ["", "", *tokens, ""]
+    around = ["", "", *tokens, "", "", ""]
     before = pairs.get(start - 1)
     if before is None:  # sum(…) by (level)
         name, word = around[start + 1], around[end + 3]
         is_plain = word not in {"by", "without"}
+        is_empty = around[end + 5] == ")"
     else:  # sum by (level) (…)
         name, word = around[before : before + 2]
         is_plain = False
+        is_empty = before + 2 == start
     if word == "by":
-        return name in _AGGREGATIONS or name.endswith(_OVER_TIME)
+        # Attack: `max_over_time(…) by ()` keeps all labels in Loki 2.
+        return name in _AGGREGATIONS or (name.endswith(_OVER_TIME) and not is_empty)
     return is_plain and name in _AGGREGATIONS

@@ -1,4 +1,4 @@
-"""Whether each match of a regular expression has a literal character: `web-.*` names something, `(web)?.*` nothing.
+"""Whether each match of a regular expression has a letter or a digit: `web-.*` names something, `(web)?.*` nothing.
 
 It reads the grammar of Go's regexp, which Prometheus, Loki and VictoriaMetrics use, in one pass. What it does not know
 is taken for a pattern of everything.
@@ -17,8 +17,9 @@ _PART: Final = re.compile(
     r"|(?P<bar>\|)"
     r"|(?P<optional>[*?]|\{[0-9,]*+\}?)"
     r"|(?P<more>\+)"
+    r"|(?P<flags>\(\?[imsU-]++\))"
     # A bracket that stands first is one of the class: `[]a]`.
-    r"|(?P<vague>[.^$]|\(\?[imsU-]++\)|\\[dDwWsSbBAz]|\[\^?\]?(?:\\.|\[:\^?\w++:\]|[^\]\\])*+\])"
+    r"|(?P<vague>[.^$]|\\[dDwWsSbBAz]|\[\^?\]?(?:\\.|\[:\^?\w++:\]|[^\]\\])*+\])"
     r"|(?P<literal>\\[^\w\s]|[^\\\[\](){}|*?+.^$])"
     r"|(?P<unknown>.)",
     re.DOTALL | re.ASCII,
@@ -28,8 +29,8 @@ _MAX_DEPTH: Final = 50
 
 
 def has_required_text(pattern: str) -> bool:
-    """Says whether each alternative has a literal character that a match must have: one that may not be left out, also
-    in a group that may not."""
+    """Says whether each alternative has a letter or a digit that a match must have: one that may not be left out,
+    also in a group that may not."""
     outer: list[tuple[bool, bool]] = []
     is_each, has_text, is_last = True, False, False
     """Whether each alternative before this one has text, whether this one has, and whether its last part is text."""
@@ -37,11 +38,12 @@ def has_required_text(pattern: str) -> bool:
         kind = part.lastgroup
         if kind == "unknown" or len(outer) > _MAX_DEPTH:
             return False
-        if kind == "more":
+        # Attack: in `z(?i)*.+` the letter is what may be left out.
+        if kind in {"more", "flags"}:
             continue
         # Attack: `a{0}.+` and `(?:a(b))*.+` match everything.
         has_text = has_text or (is_last and kind != "optional")
-        is_last = kind == "literal"
+        is_last = kind == "literal" and part[0].isalnum()
         if kind == "open":
             outer.append((is_each, has_text))
             is_each, has_text = True, False

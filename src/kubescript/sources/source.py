@@ -37,6 +37,8 @@ _NOT_OF_A_NAMESPACE: Final = ("/targets", "/metadata")
 """The ends of the paths that proxies with one namespace at a time do not answer."""
 _LABELS: Final = re.compile(rb"\{(?!\})")
 """The beginning of a label set with a label."""
+_OBJECT: Final = b'{"'
+"""The beginning of an error as JSON."""
 _LABELS_WITHHELD: Final = b"(labels withheld)"
 _UNCOUNTABLE: Final = 400
 """The status of a query that is wrong, or that gives no series: it is then sent as it is."""
@@ -251,10 +253,11 @@ def _withhold_labels(masked: answer.Masked) -> answer.Masked:
             return trailer
         if is_cut:
             continue
-        labels = _LABELS.search(piece, 0 if opening else 1)
-        opening = opening or piece[:1]
+        is_first_json = not opening and piece.startswith(_OBJECT)
+        labels = _LABELS.search(piece, int(is_first_json))
+        opening = opening or piece[:2]
         is_cut = labels is not None
-        yield _cut(piece[: labels.start()], is_json=opening == b"{") if labels else piece
+        yield _cut(piece[: labels.start()], is_json=opening == _OBJECT) if labels else piece
 
 
 def _cut(text: bytes, *, is_json: bool) -> bytes:

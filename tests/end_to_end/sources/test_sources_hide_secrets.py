@@ -26,7 +26,7 @@ LINES: Final = [
     PASSWORD,
     f'{{"level":"info","db_password":"{PASSWORD}"}}',
     f"Set-Cookie: sid={PASSWORD}; Path=/ cookie",
-    f"connecting to postgres://app:{PASSWORD}@db/shop?sslmode=disable",
+    f"connecting to postgres://app:{PASSWORD}@db/shop?sslmode=disable n=1",
     "started",
 ]
 SERIES: Final = f"""# TYPE up gauge
@@ -53,6 +53,8 @@ SCRIPTS: Final = (
     'loki.query(\'count_over_time({app="web"} |= "sslmode" | logfmt [1h])\')',
     'loki.query(\'sum without (app) (count_over_time({app="web"} |= "sslmode" | logfmt [1h]))\')',
     ASK % ' |= "sslmode" | logfmt\'',
+    'loki.query(\'max_over_time({app="web"} |= "sslmode" | logfmt | unwrap n | __error__="" [1h]) by ()\')',
+    'loki.query(\'sum by (y) (count_over_time({app="web"} | json | __error__="" | label_format:=x, y=db_password [1h]))\')',
     f"prom.query('up * on() secret', time={NOW})",
 )
 GUESS: Final = (

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from kubescript.guest.sdk.compat import modules
-from kubescript.guest.sdk.objects import helpers, serialize
+from kubescript.guest.sdk.objects import helpers, schemas, serialize, views
 from kubescript.guest.sdk.sources import kinds, named_objects
 from kubescript_sandbox.language import compiler
 from kubescript_sandbox.library import builtins, stdlib
@@ -163,7 +163,7 @@ class World:
          ["<rules shop: Slow pending, Full firing>", ["<rule Slow pending: x > 1>", "<rule Full firing: y>"]]),
         ("alertmanager.alerts()", [{
             "labels": {"alertname": "Slow", "severity": "critical", **_labels("web")}, "startsAt": "2026-01-02T03:04:05Z",
-            "status": {"state": "suppressed", "silencedBy": ["s-1"]}, "receivers": [{"name": "team"}],
+            "status": {"state": "suppressed", "silencedBy": ["s-1"], "mutedBy": []}, "receivers": [{"name": "team"}],
             "annotations": {"summary": "is slow"},
         }]),
         ("table(prom.alerts())", ("alert  severity  state    since                 labels\n"
@@ -194,6 +194,28 @@ def test_labels_find_objects_in_one_list_of_a_namespace() -> None:
     assert len(lists) == 1
     answer = _data("vector", [{"metric": {"job": "web", "instance": "10.0.0.1"}, "value": [1, "1"]}])
     assert World(**{"prom/query": answer}).run("prom.query('x')[0].object()") is None
+
+
+def test_an_alert_of_another_shape_is_printed_too() -> None:
+    """It costs no other alert its line, and a label cannot look like a further one; a rule's line says why it fails."""
+    odd = {"labels": {"alertname": "Odd", "a": '"}\n<alert'}, "state": "firing", "activeAt": "now", "status": None}
+    failed = {"name": "Slow", "state": "inactive", "query": "x", "lastError": "many-to-many", "lastEvaluation": ""}
+    world = World(**{
+        "prom/alerts": {"status": "success", "data": {"alerts": [odd, {**odd, "status": {}}]}},
+        "prom/rules": {"status": "success", "data": {"groups": [{"name": "a", "rules": [failed]}]}},
+    })  # fmt: skip
+    assert world.run("[str(a) for a in prom.alerts()]") == ['<alert Odd{a="\\"}\\n<alert"} firing since now>'] * 2
+    assert world.run("str(prom.rules()[0].rules[0])") == "<rule Slow inactive (many-to-many): x>"
+
+
+@pytest.mark.parametrize(
+    "keys", ["lastEvaluation query", "evaluationTime lastEvaluation", "fingerprint generatorURL updatedAt"]
+)
+def test_an_object_of_the_cluster_is_shown_whole_whatever_its_keys(keys: str) -> None:
+    """The keys of a ConfigMap are a user's: they hide nothing of it, neither in a text nor in a result."""
+    data = {**dict.fromkeys(keys.split(), "x"), "run.sh": "rm"}
+    view = views.wrap({"data": data}, schemas.OBJECT)
+    assert str(view["data"]) == repr(data) and serialize.to_plain(view) == {"data": data}
 
 
 def test_labels_find_the_most_particular_object() -> None:

@@ -35,9 +35,11 @@ def test_any_other_time_is_refused(name: str, text: str) -> None:
 def test_a_step_is_at_least_a_millisecond() -> None:
     """A shorter one would make a range of too many points, and a negative one a range of none."""
     assert _read("step", "0.001") == 0.001
-    for text in ("0", "-0", "0.0009", "-60"):
+    for text in ("0", "-0", "-60"):
         with pytest.raises(errors.RequestError, match="a step is at least a millisecond"):
             _read("step", text)
+    with pytest.raises(errors.RequestError, match="is no number of seconds"):
+        _read("step", "0.0019")  # which Prometheus reads as 0.001
 
 
 def test_a_duration_has_units() -> None:

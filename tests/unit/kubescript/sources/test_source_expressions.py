@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import string
+
 import pytest
 
 from kubescript import errors
@@ -37,10 +39,25 @@ LOGQL = [
 
 NARROW = [
     *("web-.*", ".*error.*", "(api|web)-.+", "5..", "^kube-.*$", "a|b", "(?i)web.*", "(?:a|(b|c)d)+", "[]a]b", "a+?b"),
-    *("web-[0-9]{1,3}", "(?P<x>a).*", "10\\.0\\..+", ".*\\|", "a{,3}b", "{{x", "[[:alpha:]]+-x", "é.*", "(?i:a)"),
+    *("web-[0-9]{1,3}", "(?P<x>a).*", "10\\.0\\..+", "a{,3}b", "{{x", "[[:alpha:]]+-x", "é.*", "(?i:a)"),
 ]
 WIDE = [
-    *("", ".*", "((a))?.+", "(?:a(b))*.+", "a{0}.+", "x{0,1}.+", "[]a].*|.+m", "[^]a]+", "a|", "|a", "(a|).+", "()"),
+    *(
+        "",
+        ".*",
+        "((a))?.+",
+        "(?:a(b))*.+",
+        "a{0}.+",
+        "x{0,1}.+",
+        "[]a].*|.+m",
+        "[^]a]+",
+        "z(?i)*.+",
+        ".+_.+",
+        "a|",
+        "|a",
+        "(a|).+",
+        "()",
+    ),
     *(
         "(a|.)+",
         "a*b?",
@@ -155,12 +172,22 @@ def test_promql_for_everything_is_refused(text: str) -> None:
         '{app="web"} # | json\n | regexp "(?P<x>.*)"',
         'sum(count_over_time({app="web"} | label_format x="{{.password}}" [1h]))',
         'label_replace(rate({app="web"} | json [1m]), "x", "$1", "password", "(.*)")',
+        'sum by (y) (count_over_time({app="web"} | json | label_format:=x, y=password [1h]))',
+        '{app="web"} | json.x="b"',
     ],
 )
 def test_logql_that_moves_a_value_away_from_its_name_is_refused(text: str) -> None:
     """No stage may take a secret out of the place by which the masker knows it; the refusal says what to write."""
     with pytest.raises(errors.RequestError, match="write "):
         expressions.check_log_query(text)
+
+
+@pytest.mark.parametrize("stage", ["label_format", "line_format", "pattern", "regexp", "unpack"])
+def test_a_stage_that_moves_values_is_refused_whatever_sign_follows_its_name(stage: str) -> None:
+    """Loki ends the name of a stage at each of them."""
+    for sign in f"{string.punctuation} \n".replace("_", ""):
+        with pytest.raises(errors.RequestError):
+            expressions.check_log_query(f'{{app="web"}} | {stage}{sign}=x, y=password')
 
 
 PARSED = 'count_over_time({app="web"} | logfmt [1h])'
@@ -181,6 +208,8 @@ PARSED = 'count_over_time({app="web"} | logfmt [1h])'
         f'sum by (app) (rate({{app="web"}}[1m])) + on (app) group_left(level) {PARSED}',
         f"sum({PARSED}",
         'avg_over_time({app="web"} | json | unwrap took [5m])',
+        'avg_over_time({app="web"} | json | unwrap took [5m]) by ()',
+        'topk(3, avg_over_time by () ({app="web"} | json | unwrap took [5m]))',
     ],
 )
 def test_a_metric_with_all_labels_of_parsed_lines_is_refused(text: str) -> None:

@@ -6,6 +6,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple, cast
 
+import msgspec
+
 from kubescript.guest.sdk.objects import base_view
 
 __all__ = ["OWN_LABELS", "Alert", "describe", "is_alert", "order_labels", "read"]
@@ -30,7 +32,7 @@ class Alert(NamedTuple):
 
 def read(alert: Any) -> Alert:
     """Returns an alert of Alertmanager or Prometheus."""
-    if "status" not in alert:
+    if "activeAt" in alert or "status" not in alert:
         return Alert(alert["labels"], alert["state"], alert.get("activeAt", ""), _summarize(alert))
     status = alert["status"]
     state = "firing"
@@ -46,11 +48,15 @@ def is_alert(row: Any) -> bool:
 
 
 def describe(plain: dict[str, Any]) -> str:
-    """Returns a short text of the JSON of an alert, a rule or a group of rules; for other data an empty text. As JSON,
-    an alert has 300 tokens and a group of twelve rules 3,000."""
+    """Returns a line about the JSON of an alert, a rule or a group of rules; for other data an empty text. As JSON, an
+    alert has 300 tokens and a group of twelve rules 3,000."""
+    return " ".join(_describe(plain).split())  # a line feed in a label could look like a further alert
+
+
+def _describe(plain: dict[str, Any]) -> str:
     if _is_alert(plain, dict):
         return _describe_alert(read(plain))
-    if "lastEvaluation" not in plain:  # the rules of a PrometheusRule are data of the cluster
+    if "lastEvaluation" not in plain:
         return ""
     if "query" in plain:
         return f"<rule {_describe_state(plain)}: {plain['query']}>"
@@ -61,13 +67,15 @@ def describe(plain: dict[str, Any]) -> str:
 
 
 def _describe_state(rule: dict[str, Any]) -> str:
-    """Returns the name of a rule; of one that alerts with its state, `Slow firing`."""
-    return " ".join(str(rule[field]) for field in ("name", "state") if field in rule)
+    """Returns the name of a rule, with its state if it alerts, and its error if it has one: `Slow firing`."""
+    error = f"({rule['lastError']})" if rule.get("lastError") else ""
+    return " ".join(str(each) for each in (rule.get("name"), rule.get("state"), error) if each)
 
 
 def _describe_alert(alert: Alert) -> str:
     """Returns `<alert Slow{namespace="shop"} firing since 2026-11-27T20:53:00Z: the summary>`."""
-    labels = ", ".join(f'{name}="{value}"' for name, value in alert.labels.items() if name != "alertname")
+    others = ((name, value) for name, value in alert.labels.items() if name != "alertname")
+    labels = ", ".join(f"{name}={msgspec.json.encode(value).decode()}" for name, value in others)
     summary = f": {alert.summary}" if alert.summary else ""
     return f"<alert {alert.labels.get('alertname', '')}{{{labels}}} {alert.state} since {alert.since}{summary}>"
 

@@ -71,8 +71,9 @@ def describe(data: Mapping[str, Any], shape: schemas.Shape) -> str:
     """Returns `<V1Pod shop/web-7f9c Running>` for an object with a name, and likewise for an alert; for parts and maps
     the data itself, without managedFields."""
     plain = lazy_json.whole(data)
-    if alert := alerts.describe(plain):
-        return masks.note(alert)
+    # Attack: with the keys of a rule in its data, a ConfigMap would show nothing else.
+    if shape.find_object is not None and (text := alerts.describe(plain)):
+        return masks.note(text)
     metadata = plain.get("metadata")
     if isinstance(metadata, dict) and isinstance(metadata.get("name"), str):
         kind = shape.name or str(plain.get("kind") or "object")

@@ -40,15 +40,15 @@ _PATH: Final = 60
 # These fields are bookkeeping and cost tokens. A script that wants one returns it by name: `pod.metadata.uid`.
 PRUNED_METADATA: Final = frozenset({"managedFields", "resourceVersion", "uid", "generation", "selfLink"})
 """Fields of metadata that are left out of results."""
-PRUNED_ALERT: Final = frozenset({"fingerprint", "generatorURL", "updatedAt"})
-"""Fields of Alertmanager's alerts that are left out likewise: half of an alert is the URL of its rule."""
-PRUNED_RULE: Final = frozenset({"evaluationTime", "lastEvaluation"})
-"""Likewise of Prometheus' rules."""
+# Half of an alert is the URL of its rule.
+PRUNED_OF_SOURCES: Final = frozenset({"evaluationTime", "fingerprint", "generatorURL", "lastEvaluation", "updatedAt"})
+"""The same fields of alerts and rules in the answers of sources."""
+LABELS: Final = frozenset({"annotations", "labels"})
+"""Fields whose keys are a user's own."""
 REFERENCES: Final = frozenset({"ownerReferences", "involvedObject", "regarding", "targetRef", "claimRef"})
 """Fields that refer to another object; a reader needs only the object's name."""
 NOISE: Final = frozenset({
     "annotations", "creationTimestamp", "labels", "loadBalancer", "resources", "securityContext", "status", "strategy",
-    "inhibitedBy", "mutedBy", "silencedBy",
 })  # fmt: skip
 """Fields that mean nothing when empty. Others mean something even when empty: `emptyDir: {}`, `podSelector: {}`."""
 # This annotation's value is a second copy of the whole object.
@@ -147,7 +147,8 @@ class _Walk:
     def _container(self, value: Any, path: str, above: tuple[int, ...]) -> Any:
         """Converts a value that contains other values."""
         if isinstance(value, base_view.BaseView):
-            return self._view(lazy_json.whole(value._own()))
+            is_of_source = value._shape.find_object is not None
+            return self._view(lazy_json.whole(value._own()), is_of_source=is_of_source)
         if isinstance(value, Mapping):
             found: dict[str, Any] = {}
             for key, each in value.items():
@@ -192,12 +193,14 @@ class _Walk:
             found.append(self.convert(each, f"{path}[{index}]", above))
         return found
 
-    def _view(self, data: Any) -> Any:
+    def _view(self, data: Any, *, is_of_source: bool) -> Any:
         """Prunes the data of a view."""
         # Decoded JSON has no cycles and only JSON types, so it needs no conversion.
         if not self._prune:
             return data
         _prune(data)
+        if is_of_source:
+            _prune_of_source(data)
         return data
 
 
@@ -238,12 +241,20 @@ def _prune(data: Any) -> None:
         # The script returns only an object's metadata.
         if PRUNED_METADATA & data.keys() and "name" in data:
             _prune_metadata(data)
-        for fields in (PRUNED_ALERT, PRUNED_RULE):
-            if fields <= data.keys():
-                _drop(data, fields)
         empty = [key for key, item in data.items() if _prune_field(key, item)]
         for key in empty:
             del data[key]
+
+
+def _prune_of_source(data: Any) -> None:
+    """Removes bookkeeping from alerts and rules, at every depth."""
+    if isinstance(data, list):
+        for item in data:
+            _prune_of_source(item)
+    elif isinstance(data, dict):
+        _drop(data, PRUNED_OF_SOURCES)
+        for key in data.keys() - LABELS:
+            _prune_of_source(data[key])
 
 
 def _prune_field(key: str, item: Any) -> bool:

@@ -94,8 +94,9 @@ def check_log_query(text: str) -> None:
     _check_functions(tokens)
     _check_stages(tokens)
     # Attack: a URL with a password stands before a `=`, and becomes a label's name. Beside a line, its words are masked
-    # in labels as in the line; a metric comes without the line.
-    parser = "" if is_of_lines else grouping.find_open_stage(tokens, _PARSERS)
+    # in labels as in the line; a metric comes without the line. The number that `regexp` takes becomes `NAME_extracted`
+    # where a stream has a label NAME.
+    parser = "" if is_of_lines else grouping.find_open_stage(tokens, _PARSERS | {_REGEXP})
     if parser:
         raise _refuse(
             f"a metric would have all labels that `{parser}` makes of a line",
@@ -136,6 +137,8 @@ def _is_unwrapped(name: str, tokens: Sequence[str], start: int) -> bool:
     at = tokens.index(name) if tokens.count(name) == 1 else 0
     if at < start or "[" in tokens[start:at] or "[" not in tokens[at:]:
         return False
+    if f"{name}_extracted" in tokens:
+        return False
     before = [
         each for each in tokens[max(0, at - 3) : at] if each not in {"(", "bytes", "duration", "duration_seconds"}
     ]
@@ -170,7 +173,7 @@ def _refuse_stage(stage: str) -> errors.RequestError:
     if stage == _REGEXP:
         return _refuse(
             "`regexp` may only take one number, for unwrap",
-            '`| regexp "(?P<ms>[0-9.]+)" | unwrap ms`, or take the lines apart in the script',
+            'max(max_over_time({...} | regexp "(?P<ms>[0-9.]+)" | unwrap ms [1h])), or take lines apart in the script',
         )
     return _refuse(
         f"`{stage[:40]}` would move a value away from its name, so that it could not be masked",

@@ -38,6 +38,7 @@ ANSWERS: dict[str, str] = {
     'd = k8s.appsV1().read_namespaced_deployment("cart", "shop").spec.selector\nf = lambda s: len(k8s.coreV1().list_namespaced_pod("shop", label_selector=s))\n[f(d), f(d.match_labels), f({"app": ["cart", "orders"]}), f(["app=cart", "app"]), f({}), f({"match_expressions": [{"key": "app", "operator": "DoesNotExist"}]})]': "[6,6,12,6,50,0]",
     # names of kubectl, of kr8s and of the official client, without an import
     'k8s.get("deploy/cart", namespace="shop").metadata.name': "cart",
+    'len(k8s.get("/api/v1/nodes"))': "6",
     POD + "p.raw.status.phase, p.raw['status']['phase']": '["Running","Running"]',
     "config.load_kube_config()\nlen(client.CoreV1Api().list_node().items)": "6",
     'k8s.explain("apps/v1.Deployment.spec.strategy")[:24]': "Deployment.spec.strategy",
@@ -85,7 +86,7 @@ TOLD: dict[str, str] = {
     # kubectl
     'k8s.get("pods,svc", namespace="shop")': "ask kind by kind: [k8s.get(kind, namespace=...) for kind in ['pods', 'svc']]",
     'k8s.get("all", namespace="shop")': "ask kind by kind: k8s.get('pods', namespace=...)",
-    'k8s.get("/api/v1/nodes")': "paths and flags are not read here: name the kind, such as k8s.get('nodes')",
+    'k8s.get("--raw /api/v1/nodes")': "paths and flags are not read here: name the kind, such as k8s.get('nodes')",
     'k8s.get(namespace="shop")': "k8s.get() takes a kind: k8s.get('pods', namespace=...)",
     'k8s.raw("/api/v1/nodes")': "k8s has no 'raw'; write k8s.get('pods'): any kind by name",
     "pd.DataFrame([])": "write lists and dicts, Counter, statistics, table(rows)",

@@ -113,8 +113,10 @@ class SourceCall(broker.Broker):
     def _read(self, asked: exchanges.Call) -> request.Request:
         settings, now = self._source.settings, self._source.clock()
         self._question = question.read(self._source.kind, asked, settings, now, is_ours=self._is_ours)
-        form, label = self._question.operation.form, self._question.label
-        return request.Request("GET", self._name(asked), (), "get", is_resource=False, form=form, named=label)
+        form = self._question.operation.form
+        label = self._question.label
+        path = self._name(asked)
+        return request.Request("GET", path, (), "get", is_resource=False, form=form, named=label)
 
     def _send_as(self, parsed: request.Request) -> request.Request:
         return replace(parsed, path=self._question.path, query=self._question.query)
@@ -253,8 +255,8 @@ def _withhold_labels(masked: answer.Masked) -> answer.Masked:
             return trailer
         if is_cut:
             continue
-        is_first_json = not opening and piece.startswith(_OBJECT)
-        labels = _LABELS.search(piece, int(is_first_json))
+        begins_json = not opening and piece.startswith(_OBJECT)
+        labels = _LABELS.search(piece, int(begins_json))
         opening = opening or piece[:2]
         is_cut = labels is not None
         yield _cut(piece[: labels.start()], is_json=opening == _OBJECT) if labels else piece

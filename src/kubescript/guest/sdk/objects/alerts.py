@@ -74,10 +74,11 @@ def _describe_state(rule: dict[str, Any]) -> str:
 
 def _describe_alert(alert: Alert) -> str:
     """Returns `<alert Slow{namespace="shop"} firing since 2026-11-27T20:53:00Z: the summary>`."""
-    others = ((name, value) for name, value in alert.labels.items() if name != "alertname")
-    labels = ", ".join(f"{name}={msgspec.json.encode(value).decode()}" for name, value in others)
+    labels = dict(alert.labels)
+    name = labels.pop("alertname", "")
+    shown = ", ".join(f"{label}={msgspec.json.encode(value).decode()}" for label, value in labels.items())
     summary = f": {alert.summary}" if alert.summary else ""
-    return f"<alert {alert.labels.get('alertname', '')}{{{labels}}} {alert.state} since {alert.since}{summary}>"
+    return f"<alert {name}{{{shown}}} {alert.state} since {alert.since}{summary}>"
 
 
 def _is_alert(row: Any, kind: type) -> bool:

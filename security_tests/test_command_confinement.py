@@ -283,7 +283,9 @@ def test_it_has_no_descriptor_but_its_outputs_and_its_kubeconfig(attacker: Attac
     with attacker.started("read x || while :; do :; done"):
         patience.until(lambda: len(benches.children(attacker.source.pid)) == 1)  # one before may still be ending
         (pid,) = benches.children(attacker.source.pid)
+        # While it reads its libraries, it has more of them; it waits for a processor once it has begun the script.
         patience.until(lambda: Path(f"/proc/{pid}/cmdline").read_bytes().startswith(b"oc\0"))
+        patience.until(lambda: len(os.listdir(f"/proc/{pid}/fd")) == 4)
         opened = {int(each.name): os.readlink(each) for each in Path(f"/proc/{pid}/fd").iterdir()}
     (kubeconfig,) = set(opened) - {0, 1, 2}
     assert "kubeconfig" in opened[kubeconfig]

@@ -27,7 +27,7 @@ from kubescript_sandbox.host import cancellation, spawner
 
 __all__ = ["Engine", "describe", "has_placeholder", "is_first_use"]
 
-_LOG_LINE_S: Final = 0.5
+_LOG_LINE_S: Final = 5.0
 """Seconds that masking a log line may take: other lines wait behind it."""
 _ESCAPED: Final = b"\\u00abredacted:"
 _IN_BASE64: Final = masking.alignments(masking.OPENING)

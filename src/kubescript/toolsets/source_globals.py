@@ -10,13 +10,13 @@ from kubescript import config
 __all__ = ["describe"]
 
 _SOURCES: Final = {
-    "prometheus": ("prom", "query, query_range, rules, targets, …"),
+    "prometheus": ("prom", "query, query_range, rules, targets"),
     "alertmanager": ("alertmanager", "alerts, silences"),
     "loki": ("loki", "query, query_range"),
     "tempo": ("tempo", "search, trace"),
 }
 """The global for each kind of source, and its most important methods."""
-_SERIES: Final = " A series: .labels, .value, .values (t, v), .min, .max, .last, .pod()."
+_SERIES: Final = " Series: .labels, .value, .values (t, v), .min, .max, .last, .pod()."
 _TIMES: Final = ' Times: datetime or "-1h".'
 _ONE_NAMESPACE: Final = ' Each call of {names} needs namespace="...".'
 _MAX_SOURCES_LENGTH: Final = 22

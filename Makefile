@@ -17,9 +17,12 @@ CONTAINERS ?= $(firstword $(notdir $(shell command -v podman docker)))
 help:  ## Show this list.
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
 
+# Python's own pip resolves for twice as long, and compiles on one processor.
 $(READY): pyproject.toml src/kubescript_safety/pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev]' --editable src/kubescript_safety
+	$(BIN)/python -m pip install --quiet --upgrade pip
+	$(BIN)/python -m pip install --quiet --no-compile --constraint constraints.txt --editable '.[dev]' --editable src/kubescript_safety
+	-$(BIN)/python -m compileall -qq -j 0 $(VENV)/lib >/dev/null
 	touch $@
 
 install: $(READY)  ## Install kubescript, the safety benchmark and their tools into .venv.

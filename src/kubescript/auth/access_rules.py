@@ -125,7 +125,7 @@ def _lower(settings: config.Settings, most: config.Mode) -> config.Settings:
     """Returns the settings with no cluster's mode above `most`, and with an `openstack` that writes only if it is
     `direct`."""
     mode = config.lower(settings.mode, most)
-    updates = settings.lower_commands(most) | settings.lower_clusters(most)
+    updates = config.lower_tables(settings, most)
     updates["writes"] = mode
     # `read_only` is evaluated together with `writes`, so it must match the mode.
     updates["read_only"] = mode == "off"

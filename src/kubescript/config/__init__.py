@@ -8,11 +8,13 @@ from kubescript.config.execution import Limits, Output, Redaction, RedactionRule
 from kubescript.config.fleet import Fleet, FleetSettings, LabelSelector
 from kubescript.config.http_transport import LOOPBACK, Http, Tls
 from kubescript.config.loading import load
+from kubescript.config.lowering import lower, lower_tables
 from kubescript.config.observability import Audit, Telemetry
+from kubescript.config.reloading import check_reload
 from kubescript.config.replicas import Replicas
 from kubescript.config.runbooks import RUNBOOK_NAME, PreApproved, Runbooks
 from kubescript.config.section import MIB
-from kubescript.config.settings import Mode, Settings, check_reload, lower
+from kubescript.config.settings import Mode, Settings
 from kubescript.config.sources import Source
 from kubescript.config.suggestions import nearest
 from kubescript.config.write_policy import Approvals, Expression, Level, Login, NoticeFormat, Notify, Plans, WritePolicy
@@ -22,6 +24,6 @@ __all__ = [
     "Context", "DeniedResource", "Expression", "Fleet", "FleetSettings", "Http", "Impersonation", "Introspection",
     "LabelSelector", "Level", "Limits", "Login", "Mode", "NoticeFormat", "Notify", "OpenShift", "OpenStack", "Output",
     "Plans", "PreApproved", "Reach", "Redaction", "RedactionRule", "Replicas", "Route", "Runbooks", "Sandbox",
-    "Settings", "Source", "Telemetry", "Tls", "WritePolicy", "check_reload", "defer_models", "load", "lower", "nearest",
-    "normal_url",
+    "Settings", "Source", "Telemetry", "Tls", "WritePolicy", "check_reload", "defer_models", "load", "lower",
+    "lower_tables", "nearest", "normal_url",
 ]  # fmt: skip

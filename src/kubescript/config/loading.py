@@ -19,6 +19,7 @@ from kubescript import errors
 from kubescript.config import files, rhos
 from kubescript.config.commands import ROUTES
 from kubescript.config.context_table import Context
+from kubescript.config.lowering import lower_tables
 from kubescript.config.section import with_home
 from kubescript.config.settings import PREFIX, Mode, Settings, split
 from kubescript.config.suggestions import nearest
@@ -211,8 +212,7 @@ def _with_bound(settings: Settings, flags: Mapping[str, object]) -> Settings:
         most = settings.writes
     else:
         return settings
-    updates = settings.lower_commands(most) | settings.lower_clusters(most)
-    return settings.model_copy(update=updates)
+    return settings.model_copy(update=lower_tables(settings, most))
 
 
 def _is_stated(name: str, flags: Mapping[str, object]) -> bool:

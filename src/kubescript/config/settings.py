@@ -6,15 +6,13 @@ and its reason. `loading` fills the settings in; every package reads them.
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Mapping
-from typing import Annotated, Final, Literal, TypeVar
+from typing import Annotated, Final, Literal
 
 import pydantic
 import pydantic_settings
 from pydantic import Field
 
-from kubescript import errors
 from kubescript.config import callers, commands, execution, http_transport, observability
 from kubescript.config.context_table import ClusterPolicy, Context, DeniedResource
 from kubescript.config.fleet import Fleet, FleetSettings
@@ -25,22 +23,12 @@ from kubescript.config.section import UserPath
 from kubescript.config.sources import Source, SourceName, check_tables, find_kinds
 from kubescript.config.write_policy import Plans, WritePolicy
 
-__all__ = ["PREFIX", "Mode", "Settings", "check_reload", "lower", "split"]
+__all__ = ["PREFIX", "Mode", "Settings", "split"]
 
 Mode = Literal["off", "plan", "direct"]
 """The ways in which a cluster may be changed."""
-_MODES: Final[tuple[Mode, ...]] = ("off", "plan", "direct")
-"""In order: each mode permits more than the one before."""
 PREFIX: Final = "KUBESCRIPT_"
 """The prefix of the environment variables that hold settings."""
-_FIXED: Final = (
-    "transport", "host", "port", "http", "tls", "auth", "insecure_no_auth", "redaction", "sandbox", "audit",
-    "plans.store", "plans.page", "plans.login", "plans.notify", "replicas", "limits.memory_mib",
-    "limits.max_timeout_ms", "language", "log_file", "log_format", "telemetry",
-    "processes_pool_size", "fleet.source", "fleet.folder", "fleet.kubeconfig", "fleet.context", "fleet.namespace",
-    "fleet.label_selector", "fleet.managed_service_account", "fleet.max_clusters",
-)  # fmt: skip
-"""Settings of the process, its workers or its listener, not of one caller; only a restart changes them."""
 
 
 class Settings(pydantic_settings.BaseSettings):
@@ -239,23 +227,6 @@ class Settings(pydantic_settings.BaseSettings):
         changed._reach = reach
         return changed
 
-    def lower_clusters(self, most: Mode) -> dict[str, object]:
-        """Returns the tables of listed and found clusters, with no mode above `most`."""
-        contexts = {
-            name: _lower_table(listed, self.of_context(name).mode, most) for name, listed in self.contexts.items()
-        }
-        found = [_lower_table(table, self.of_found("", table).mode, most) for table in self.fleet.settings]
-        fleet = self.fleet.model_copy(update={"settings": tuple(found)})
-        return {"contexts": contexts, "fleet": fleet}
-
-    def lower_commands(self, most: Mode) -> dict[str, object]:
-        """Returns the table of `openstack`, which makes no plans and so writes nothing below `direct`. Writes by `oc`
-        are subject to the cluster's own mode."""
-        if most == "direct":
-            return {}
-        reading = self.openstack.model_copy(update={"allow_write": False})
-        return {"openstack": reading}
-
     @property
     def needs_cluster(self) -> bool:
         """Whether any toolset calls these clusters: `openstack` never does, and `openshift` does not where requests
@@ -379,35 +350,8 @@ class Settings(pydantic_settings.BaseSettings):
         return self.transport == "http"
 
 
-_Policy = TypeVar("_Policy", bound=ClusterPolicy)
-
-
-def _lower_table(own: _Policy, mode: Mode, most: Mode) -> _Policy:
-    """Returns a cluster's table with a mode that is not above `most`."""
-    return own.model_copy(update={"writes": lower(mode, most)})
-
-
-def lower(mode: Mode, most: Mode) -> Mode:
-    """Returns the less permissive of two modes."""
-    return min(mode, most, key=_MODES.index)
-
-
 def split(names: str) -> tuple[str, ...]:
     """Splits a string at its commas and omits empty names."""
     parts = names.split(",")
     stripped = [part.strip() for part in parts]
     return tuple(filter(None, stripped))
-
-
-def check_reload(before: Settings, after: Settings) -> None:
-    """Raises ConfigError, naming the settings, when settings have changed that only a restart can change."""
-    # What was built from these settings at the start is shared by all callers: processes, the listener, the stores.
-    changed = []
-    for name in _FIXED:
-        read = operator.attrgetter(name)
-        if read(before) != read(after):
-            changed.append(name)
-    if changed:
-        raise errors.ConfigError(
-            f"these settings cannot change while the server runs: {', '.join(changed)}", remedy="restart the server"
-        )

@@ -111,12 +111,18 @@ class SourceCall(broker.Broker):
         return "/" + "/".join((*exchanges.SOURCES, self._source.name, asked.path[-1]))
 
     def _read(self, asked: exchanges.Call) -> request.Request:
-        settings, now = self._source.settings, self._source.clock()
-        self._question = question.read(self._source.kind, asked, settings, now, is_ours=self._is_ours)
-        form = self._question.operation.form
-        label = self._question.label
-        path = self._name(asked)
-        return request.Request("GET", path, (), "get", is_resource=False, form=form, named=label)
+        source = self._source
+        now = source.clock()
+        self._question = question.read(source.kind, asked, source.settings, now, is_ours=self._is_ours)
+        return request.Request(
+            method="GET",
+            path=self._name(asked),
+            query=(),
+            verb="get",
+            is_resource=False,
+            form=self._question.operation.form,
+            named=self._question.label,
+        )
 
     def _send_as(self, parsed: request.Request) -> request.Request:
         return replace(parsed, path=self._question.path, query=self._question.query)

@@ -76,9 +76,16 @@ def _describe_alert(alert: Alert) -> str:
     """Returns `<alert Slow{namespace="shop"} firing since 2026-11-27T20:53:00Z: the summary>`."""
     labels = dict(alert.labels)
     name = labels.pop("alertname", "")
-    shown = ", ".join(f"{label}={msgspec.json.encode(value).decode()}" for label, value in labels.items())
+    others = ", ".join(map(_show_label, labels.items()))
+    shown = f"{name}{{{others}}}"
     summary = f": {alert.summary}" if alert.summary else ""
-    return f"<alert {name}{{{shown}}} {alert.state} since {alert.since}{summary}>"
+    return f"<alert {shown} {alert.state} since {alert.since}{summary}>"
+
+
+def _show_label(label: tuple[str, str]) -> str:
+    name, value = label
+    quoted = msgspec.json.encode(value).decode()
+    return f"{name}={quoted}"
 
 
 def _is_alert(row: Any, kind: type) -> bool:

@@ -17,7 +17,7 @@ CONTAINERS ?= $(firstword $(notdir $(shell command -v podman docker)))
 help:  ## Show this list.
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
 
-# Python's own pip resolves for twice as long, and compiles on one processor.
+# The pip that comes with Python 3.11 resolves for twice as long, and any pip compiles on one processor only.
 $(READY): pyproject.toml src/kubescript_safety/pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip

@@ -44,6 +44,7 @@ class Worker:
         self._lock = threading.Lock()
         self._ended = threading.Event()
         self._doomed = False
+        self._yields = False
 
     def kill(self) -> None:
         """Ends the process at once. Any thread may call it, at any time, any number of times."""
@@ -57,12 +58,9 @@ class Worker:
 
     def yield_cores(self) -> None:
         """Lets other processes compute first, for the rest of this process's life."""
-        # There is no call that takes a pidfd, and the pid of a process that has ended may be another's later.
-        if self.has_ended:
-            return
-        with contextlib.suppress(OSError):
-            niceness = os.getpriority(os.PRIO_PROCESS, self.pid) + _NICENESS
-            os.setpriority(os.PRIO_PROCESS, self.pid, niceness)
+        with self._lock:
+            self._yields = True
+            self._lower_priority()
 
     def close(self) -> None:
         """Kills the process and closes its socket; its end is still reported to `exit`."""
@@ -72,20 +70,17 @@ class Worker:
     @property
     def has_ended(self) -> bool:
         """Whether the process is dead now, according to the kernel."""
-        # A pidfd becomes readable when its process has ended.
         with self._lock:
-            if self._pidfd < 0:
-                return self._ended.is_set()
-            poller = select.poll()
-            poller.register(self._pidfd, select.POLLIN)
-            return bool(poller.poll(0))
+            return self._is_dead() if self._pidfd >= 0 else self._ended.is_set()
 
     def take_process(self, pid: int, pidfd: int) -> None:
-        """Takes the process id from the spawner; performs a kill that was requested earlier."""
+        """Takes the process id from the spawner; performs what was requested earlier."""
         with self._lock:
             self.pid, self._pidfd = pid, pidfd
             if self._doomed:
                 self._signal()
+            elif self._yields:
+                self._lower_priority()
 
     def fail_start(self, number: int) -> None:
         """Takes the number of the system error that prevented the process from starting."""
@@ -100,6 +95,22 @@ class Worker:
                 os.close(self._pidfd)
                 self._pidfd = -1
         self._ended.set()
+
+    def _lower_priority(self) -> None:
+        """Lowers the process's priority, if it was forked and lives."""
+        # There is no call that takes a pidfd, and the pid of a process that has ended may be another's later. Until its
+        # fork is reported, the pid is 0, with which the kernel would lower the priority of the calling thread.
+        if self._pidfd < 0 or self._is_dead():
+            return
+        with contextlib.suppress(OSError):
+            niceness = os.getpriority(os.PRIO_PROCESS, self.pid) + _NICENESS
+            os.setpriority(os.PRIO_PROCESS, self.pid, niceness)
+
+    def _is_dead(self) -> bool:
+        """Whether the process that the pidfd names has ended: a pidfd becomes readable then."""
+        poller = select.poll()
+        poller.register(self._pidfd, select.POLLIN)
+        return bool(poller.poll(0))
 
     def _signal(self) -> None:
         """Kills the process, if it was forked and not reaped yet."""

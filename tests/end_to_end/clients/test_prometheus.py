@@ -131,21 +131,22 @@ def test_every_metric_of_the_dashboard_and_the_rules_is_scraped(served: Served) 
     for expression in expressions():
         served.query(expression)
     assert served.query("sum(kubescript_redactions_total) > 0")
-    assert served.firing() == set()
+    patience.until(lambda: served.firing() == set())
 
 
 def test_a_cluster_that_does_not_serve_raises_its_alert_until_it_does(served: Served) -> None:
-    """One that is away, and one that refuses the token: each by name, and without one for the cluster beside it."""
+    """One that is away, and one that refuses the token: each by name, and without one for the cluster beside it. A busy
+    machine misses a scrape now and then, and KubescriptGone fires until the next one."""
     patience.until(lambda: served.fires("KubescriptClusterUnreachable", "away"))
-    assert served.firing() == {("KubescriptClusterUnreachable", "away")}
+    patience.until(lambda: served.firing() == {("KubescriptClusterUnreachable", "away")})
     back = api_server.Server(port=served.away)
     back.steps = [api_server.whole(b"{}", "401 Unauthorized")] * 1_000
     try:
         patience.until(lambda: served.fires("KubescriptClusterRefuses", "away"))
         patience.until(lambda: not served.fires("KubescriptClusterUnreachable", "away"))
-        assert served.firing() == {("KubescriptClusterRefuses", "away")}
+        patience.until(lambda: served.firing() == {("KubescriptClusterRefuses", "away")})
         back.steps.clear()
         patience.until(lambda: not served.fires("KubescriptClusterRefuses", "away"))
     finally:
         back.close()
-    assert served.firing() == set()
+    patience.until(lambda: served.firing() == set())

@@ -53,6 +53,7 @@ for n in range({STEPS}):
     k8s.coreV1().create_namespaced_config_map({NAMESPACE!r}, {{{{"metadata": {{{{"name": f"{{name}}-{{{{n}}}}"}}}}}}}})
 "tried"
 """
+ENDED: Final = re.compile("try again|SSE stream ended|Server disconnected without|Connection closed")
 LONG: Final = pytest.mark.skipif(not extent.LONG, reason="takes minutes; `make fleet` runs it")
 
 
@@ -124,14 +125,15 @@ def test_a_rolling_restart_costs_no_client_without_sessions_an_answer(
 
 
 def test_a_killed_replica_costs_its_own_clients_one_answer(three: replicas.Replicas) -> None:
-    """Each of them hears that its call has ended, and its next one is answered; all others hear nothing of it."""
+    """Each of them hears that its call has ended, and its next one is answered; all others hear nothing of it. HAProxy 2.6
+    closes a connection that has had an answer before without a word, HAProxy 3.0 sends a 502 there too."""
     with crowd.Crowd(three.port, list(TOKENS.values()), WORK, CLIENTS) as people:
         three.each[1].kill()
         three.each[1].start()
         three.each[1].wait()
     numbers = [number for number, _ in people.failures]
     assert 0 < len(numbers) < CLIENTS / 2 and len(set(numbers)) == len(numbers), people.failures
-    assert [heard for _, heard in people.failures if not re.search("try again|SSE stream ended", heard)] == []
+    assert [heard for _, heard in people.failures if not ENDED.search(heard)] == []
     with crowd.Crowd(three.port, list(TOKENS.values()), "{number}", len(TOKENS)) as after:
         pass
     assert not after.failures and after.answers

@@ -119,7 +119,7 @@ def test_only_one_script_of_a_caller_competes_for_the_cores(tmp_path: Path) -> N
 
 @pytest.mark.promise("H-09")
 def test_a_worker_told_to_yield_before_its_fork_is_reported_yields_then() -> None:
-    """Found so: the report was late on a busy machine, and the thread that read it had lowered its own priority."""
+    """Found so: the report was late on a busy machine, and the host's thread had lowered its own priority instead."""
     own = os.getpriority(os.PRIO_PROCESS, 0)
     ours, theirs = socket.socketpair()
     with theirs, contextlib.closing(worker.Worker(ours, 0)) as each:

@@ -54,6 +54,7 @@ for n in range({STEPS}):
 "tried"
 """
 ENDED: Final = re.compile("try again|SSE stream ended|Server disconnected without|Connection closed")
+"""What clients hear of a call that has ended; the last two are those whose connection HAProxy closes without a word."""
 LONG: Final = pytest.mark.skipif(not extent.LONG, reason="takes minutes; `make fleet` runs it")
 
 

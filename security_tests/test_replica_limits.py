@@ -22,7 +22,7 @@ from tests.kit import patience, postgres, replicas, trails
 
 pytestmark = pytest.mark.promise("H-12")
 
-NAMES: Final = ("alice", "bob", "carol", "dave", "erin", "frank", "grace")
+NAMES: Final = ("alice", "bob", "carol", "dave", "erin", "frank", "grace", "heidi")
 REQUESTS: Final = 60
 SESSIONS: Final = 4
 INITIALIZE: Final[dict[str, Any]] = {
@@ -85,10 +85,10 @@ class Site:
             found = row.fetchone() if row.description else None
             return found[0] if found else None
 
-    def tells(self, at: int, event: str) -> bool:
-        """Whether a replica has told its operator of something, once."""
+    def count(self, at: int, event: str) -> int:
+        """How often a replica has told its operator of something."""
         told = [json.loads(line) for line in self.each[at].complaints]
-        return [each.get("event") for each in told].count(event) == 1
+        return [each.get("event") for each in told].count(event)
 
     @contextlib.contextmanager
     def keep_sessions_waiting(self) -> Iterator[None]:
@@ -106,7 +106,7 @@ class Site:
 
     def wait_for_a_new_minute(self) -> None:
         """Requests are counted by the database's minutes: what follows belongs to one."""
-        patience.until(lambda: self.query("SELECT extract(second FROM clock_timestamp()) < 45"))
+        patience.until(lambda: self.query("SELECT extract(second FROM clock_timestamp()) < 30"))
 
 
 def said(answer: httpx2.Response) -> str:
@@ -178,7 +178,8 @@ def test_a_burst_of_sessions_leaves_the_database_to_others(site: Site) -> None:
             patience.until(lambda: site.query(waiting))
             most = max(site.query(waiting) for _ in range(20))
         statuses = Counter(answer.result().status_code for answer in answers)
-    assert most <= 2
+    # One of each replica, and one that a replica on a busy machine has given up before it came here; else eight.
+    assert most <= 4
     # Where the machine is busy, the database has seemed away, and each replica has admitted its part.
     assert 0 < statuses[200] <= SESSIONS and not set(statuses) - {200, 503}, statuses
     assert site.begin(0, "bob").status_code == 200
@@ -187,6 +188,7 @@ def test_a_burst_of_sessions_leaves_the_database_to_others(site: Site) -> None:
 def test_a_session_of_a_replica_that_has_ended_is_known_to_the_others(site: Site) -> None:
     """Its client is told to start again; so is one whose balancer asks the wrong replica. Another caller hears no more
     than of a session that has never been."""
+    began = time.monotonic()
     site.wait_until_both_ask()
     session = site.begin(0, "dave").headers["mcp-session-id"]
     elsewhere = site.post(1, "dave", "ping", session)
@@ -212,7 +214,7 @@ def test_a_session_of_a_replica_that_has_ended_is_known_to_the_others(site: Site
     assert "has ended; start a new one" in said(site.post(1, "dave", "ping", session))
     site.each[0].start()
     site.each[0].wait()
-    assert site.tells(1, "replicas.not_sticky")
+    assert 0 < site.count(1, "replicas.not_sticky") <= 1 + (time.monotonic() - began) / 60  # once in a minute
 
 
 def test_while_the_database_is_away_each_replica_admits_its_part(site: Site) -> None:
@@ -221,18 +223,21 @@ def test_while_the_database_is_away_each_replica_admits_its_part(site: Site) -> 
     site.wait_until_both_ask()
     site.wait_for_a_new_minute()  # else the next minute's share is left when the database goes
     assert {site.ask(at, "grace") for at in (0, 1) * (REQUESTS // 2)} == {200}
-    site.database.kill()
-    assert site.exhaust("grace")[200] == 0
-    answered = site.exhaust("erin")
-    assert answered[200] <= REQUESTS and not set(answered) - {200, 429}, answered
-    begun = [site.begin(at, "bob") for at in (0, 1) for _ in range(SESSIONS)]
-    digests = [hashlib.sha256(each.headers["mcp-session-id"].encode()).hexdigest() for each in begun if each.is_success]
-    assert len(digests) == SESSIONS
-    patience.until(lambda: site.tells(1, "replicas.away"))
-    site.database.start()
+    told = site.count(1, "replicas.away")  # a busy machine may have made it seem away before
+    with site.database.away():
+        assert site.exhaust("grace")[200] == 0
+        answered = site.exhaust("erin")
+        assert answered[200] <= REQUESTS and not set(answered) - {200, 429}, answered
+        begun = [site.begin(at, "heidi") for at in (0, 1) for _ in range(SESSIONS)]
+        digests = [
+            hashlib.sha256(each.headers["mcp-session-id"].encode()).hexdigest() for each in begun if each.is_success
+        ]
+        assert len(digests) == SESSIONS
+        patience.until(lambda: site.count(1, "replicas.away") > told)
+        assert site.count(1, "replicas.away") == told + 1
     kept = f"SELECT count(*) FROM kubescript_client_sessions WHERE digest IN {tuple(digests)}"
     patience.until(lambda: site.query(kept) == SESSIONS)
-    assert [site.begin(at, "bob").status_code for at in (0, 1)] == [503, 503]
+    assert [site.begin(at, "heidi").status_code for at in (0, 1)] == [503, 503]
     patience.until(lambda: site.ask(0, "carol") == 200)
 
 

@@ -76,6 +76,15 @@ class Postgres(startable.Startable):
         self._child.kill()
 
     @contextlib.contextmanager
+    def away(self) -> Iterator[None]:
+        """Inside the block it has crashed."""
+        self.kill()
+        try:
+            yield
+        finally:
+            self.start()
+
+    @contextlib.contextmanager
     def hanging(self) -> Iterator[None]:
         """Inside the block it accepts connections and does not answer, as on a machine that is paused."""
         server = self._child.pid

@@ -29,7 +29,11 @@ from benchmarks import stdio
 __all__ = ["Report", "Sample", "run"]
 
 SPIN = "while True: pass"
-LONG_MS = 10_000
+LONG_MS = 60_000
+REST_S = 60
+"""How long a sample waits for rest, on a machine with other work to do."""
+STARTING = 10
+"""More hundredths of a second of processor time than a spare takes to start, also on a slow machine."""
 WARM_UP = 60
 """Scripts before the first numbers: imports, pools and caches fill."""
 
@@ -144,17 +148,18 @@ class _Server(stdio.Server):
     def sample(self, scripts: int) -> Sample:
         """Numbers at rest: the last worker reaped, the spare there, and the maskers that wait for work."""
         fork_server = self.fork_server
-        deadline = time.monotonic() + 5
+        deadline = time.monotonic() + REST_S
         still = 0
         processes = 0
+        descriptors = 0
         # Five looks in a row that find the same: one may fall between two changes.
         while still < 5 and time.monotonic() < deadline:
             time.sleep(0.03)
-            before = processes
+            before = processes, descriptors
             processes = 1 + len(_descendants(self.pid))
+            descriptors = len(os.listdir(f"/proc/{self.pid}/fd"))
             has_spare = len(_children(fork_server)) == 1
-            still = still + 1 if has_spare and processes == before else 0
-        descriptors = len(os.listdir(f"/proc/{self.pid}/fd"))
+            still = still + 1 if has_spare and (processes, descriptors) == before else 0
         threads = len(os.listdir(f"/proc/{self.pid}/task"))
         return Sample(scripts, descriptors, processes, threads, _resident(self.pid), _resident(fork_server))
 
@@ -215,11 +220,11 @@ def _plain(script: str, expected: str, timeout: int = LONG_MS) -> Fate:
 def _killed(server: _Server) -> tuple[str, str]:
     number = server.start("len(k8s.coreV1().list_namespaced_pod('a'))\n" + SPIN)
     before: dict[int, int] = {}
-    deadline = time.monotonic() + 5
+    deadline = time.monotonic() + LONG_MS / 2000
     while time.monotonic() < deadline:  # the one that burns processor time runs the script, the other is the spare
         time.sleep(0.03)
         now = {pid: _ticks(pid) for pid in _children(server.fork_server)}
-        busy = [pid for pid in now if now[pid] - before.get(pid, now[pid]) > 1]
+        busy = [pid for pid in now if now[pid] - before.get(pid, now[pid]) > STARTING]
         if busy:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(busy[0], signal.SIGKILL)

@@ -35,6 +35,12 @@ def notifier(webhook: Webhook, folder: Path, form: config.NoticeFormat = "json")
     return notices.Notifier(settings)
 
 
+def close(own: notices.Notifier, webhook: Webhook, sent: int) -> None:
+    """Closes a notifier once so much was sent: at its end it sends for three seconds only."""
+    patience.until(lambda: len(webhook.sent) >= sent)
+    own.close()
+
+
 def waiting(**changed: Any) -> record.Record:
     """A plan that waits, with a value in it."""
     row = inspection.Row("spec.replicas", None, json.dumps(VALUE))
@@ -50,7 +56,7 @@ def test_a_plan_that_waits_is_told_with_its_link_and_without_values(
     own = notifier(webhook, tmp_path, form)
     found = waiting()
     own.tell(found, LINK)
-    own.close()
+    close(own, webhook, 1)
     ((headers, body),) = webhook.sent
     text = body.decode()
     assert LINK in text and found.plan.id in text
@@ -67,7 +73,7 @@ def test_the_end_of_a_plan_is_told(webhook: Webhook, tmp_path: Path) -> None:
     plan = waiting().plan
     for state in ("approved", "applying", "applied", "declined", "stopped", "expired"):
         own.tell(record.Record(plan, state, text=VALUE), LINK)
-    own.close()
+    close(own, webhook, 3)
     assert [each["state"] for each in webhook.documents] == ["applied", "declined", "stopped"]
 
 
@@ -81,7 +87,7 @@ def test_a_webhook_that_fails_is_tried_three_times_and_the_next_notice_goes_out(
     own.tell(waiting(), LINK)
     patience.until(lambda: "not delivered: status 500" in caplog.text)
     own.tell(waiting(), LINK)
-    own.close()
+    close(own, webhook, 4)
     assert len(webhook.sent) == 4
     assert "secret-of-the-url" not in caplog.text
 
@@ -94,7 +100,7 @@ def test_no_name_of_a_plan_is_markup_of_a_chat(
     """Attack: a script names a namespace so that the notice mentions everybody, or has another link."""
     own = notifier(webhook, tmp_path, form)
     own.tell(waiting(namespace=name, resource=name, group=name), LINK)
-    own.close()
+    close(own, webhook, 1)
     ((_, body),) = webhook.sent
     text = body.decode()
     assert json.dumps(name)[1:-1] not in text and "evil" not in text and "no valid name" in text

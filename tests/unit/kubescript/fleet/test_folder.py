@@ -51,7 +51,7 @@ def test_a_file_that_may_be_read_again_comes_without_a_change(caplog: pytest.Log
         (path / "one.yaml").chmod(0o644)
         with watched(path) as names:
             patience.until(lambda: names == [["one"]])
-            (path / "three").write_text("no kubeconfig")
+            fleets.put(path / "three", "no kubeconfig")  # in one step: it is not seen while it is empty
             patience.until(lambda: "three" in caplog.text)
             (path / "two.yaml").chmod(0o644)
             patience.until(lambda: names[-1] == ["one", "two"])

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import threading
-import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -14,6 +12,7 @@ import yaml
 
 from kubescript import errors
 from kubescript.fleet import fleet, folder, member
+from tests.kit import patience
 
 CLUSTER = {"server": "https://10.0.0.1:6443", "certificate-authority-data": "Q0E="}
 USER = {"token": "t0ken"}
@@ -100,10 +99,7 @@ def watched(tmp_path: Path) -> Iterator[fleet.Fleet]:
 
 def wait_for(found: fleet.Fleet, names: set[str]) -> Mapping[str, member.Member]:
     """The members, once they have these names."""
-    ends = time.monotonic() + 10
-    while set(found.members()) != names and time.monotonic() < ends:
-        threading.Event().wait(0.01)
-    assert set(found.members()) == names
+    patience.until(lambda: set(found.members()) == names)
     return found.members()
 
 

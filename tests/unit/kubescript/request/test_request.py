@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kubescript import errors
@@ -113,6 +113,7 @@ def test_refused_characters(character: str) -> None:
         request.parse(exchanges.Call("GET", ("api", "v1", "namespaces", "a", "pods", f"x{character}y")))
 
 
+@settings(deadline=None)  # of one example: a busy machine may stand still in any of them
 @given(st.lists(st.text(max_size=12), max_size=8), st.sampled_from(["GET", "POST", "DELETE"]))
 def test_any_path(segments: list[str], method: str) -> None:
     """Whatever the segments, the path sent has as many slashes as segments and no dot segment, or the call is

@@ -14,6 +14,7 @@ SCRIPTS = extent.count(200, 60)
 GROWTH_KIB = 16 * 1024
 
 
+@pytest.mark.timeout(900)
 @pytest.mark.promise("F-08")
 def test_nothing_grows_with_the_number_of_scripts() -> None:
     """After scripts of every fate the server has as many descriptors and processes as before, and no more memory to

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import itertools
 import json
-import threading
 import time
 from collections.abc import Iterator
 from typing import Any
@@ -12,7 +10,7 @@ from typing import Any
 import pytest
 
 from kubescript import errors
-from tests.kit import patience, stage
+from tests.kit import stage
 from tests.kit.stage import Bench
 
 
@@ -56,26 +54,36 @@ LEAVES = {
 @pytest.mark.parametrize("leaves", LEAVES)
 def test_a_watch_that_is_left_is_ended(leaves: str, bench: Bench) -> None:
     """The script goes on at once, the API server's answer is closed, and later calls work."""
-    bench.stage.bodies["shop"] = slow(100, 0.1)
-    started = time.monotonic()
+    bench.stage.bodies["shop"] = slow(1_000, 0.1)  # longer than a script may take
     script = (
         f"{IMPORT}seen = []\n{LEAVES[leaves]}\nafter = len(k8s.coreV1().list_namespaced_pod('next'))\n[seen, after]"
     )
     assert bench.value(script) == [["pod-0", "pod-1"], 1]
-    assert time.monotonic() - started < patience.scaled(3)
     assert bench.stage.closed[0] == "shop"
     assert bench.stage.pulled["shop"] < 6
 
 
 def test_what_is_printed_in_a_watch_is_out_before_the_next_event(bench: Bench) -> None:
     """A script that its deadline ends in a watch has said what it saw, and its progress came event by event."""
-    bench.stage.bodies["shop"] = slow(200, 0.4)
+    told: list[int] = []
+
+    def watched() -> Iterator[bytes]:
+        for n in range(200):
+            yield event(f"pod-{n}")
+            told.append(len(bench.progress))  # the script asks for the next event
+            time.sleep(0.4)
+
+    bench.stage.bodies["shop"] = watched
     script = f"{IMPORT}for e in {WATCH}:\n    print(e['object'].metadata.name)\n    ctx.progress(1, 3, 'seen')"
-    outcome = bench.run(script, timeout_ms=patience.scaled_ms(1_000))
-    assert outcome.fault is not None and outcome.fault.code == "limit.time"
+    for timeout_ms in (1_000, 6_000, 36_000):  # a machine with other work to do may get to no second event in a second
+        told.clear()
+        bench.progress.clear()
+        outcome = bench.run(script, timeout_ms=timeout_ms)
+        assert outcome.fault is not None and outcome.fault.code == "limit.time"
+        if len(told) > 1:
+            break
     assert outcome.printed.startswith("pod-0\npod-1\n")
-    times = [when for when, _ in bench.progress]
-    assert max(after - before for before, after in itertools.pairwise(times)) > 0.2
+    assert told == [*range(1, len(told) + 1)]
     assert bench.works()
 
 
@@ -211,16 +219,16 @@ def test_a_loop_over_a_list_keeps_no_more_than_the_script(bench: Bench) -> None:
 
 
 def test_progress_inside_a_loop_over_a_list_does_not_wait_for_its_end(bench: Bench) -> None:
-    """Reports come while the list does, and the rest of it is not hoarded."""
+    """Reports come while the list does, and the rest of it is not hoarded: the host cannot send what nobody reads."""
     pieces = large(20)
+    told: list[int] = []
 
-    def held_up() -> Iterator[bytes]:
-        for n, chunk in enumerate(pieces()):
-            if n == 10:
-                time.sleep(1.5)
+    def noted() -> Iterator[bytes]:
+        for chunk in pieces():
+            told.append(len(bench.progress))
             yield chunk
 
-    bench.stage.bodies["shop"] = held_up
+    bench.stage.bodies["shop"] = noted
     script = """
 for n, p in enumerate(k8s.coreV1().list_namespaced_pod("shop")):
     if n % 200 == 0:
@@ -228,8 +236,8 @@ for n, p in enumerate(k8s.coreV1().list_namespaced_pod("shop")):
 n
 """
     assert bench.value(script) == 1799
-    times = [when for when, _ in bench.progress]
-    assert len(times) == 9 and max(b - a for a, b in itertools.pairwise(times)) > 0.4
+    assert len(bench.progress) == 9
+    assert max(told) > 4, told
 
 
 def test_a_flood_of_prints_and_a_large_answer_do_not_wait_for_each_other(bench: Bench) -> None:
@@ -241,9 +249,7 @@ for n, p in enumerate(k8s.coreV1().list_namespaced_pod("shop")):
     ctx.progress(n, 9000, "p" * 150)
 n
 """
-    done: list[Any] = []
-    runner = threading.Thread(target=lambda: done.append(bench.value(script, output_bytes=1 << 23)))
-    runner.start()
-    runner.join(15)
-    assert done == [8999]
-    assert 10 < len(bench.progress) < 100  # the newest of those that waited, a few times a second
+    started = time.monotonic()
+    assert bench.value(script, output_bytes=1 << 23) == 8999
+    took = time.monotonic() - started
+    assert 10 < len(bench.progress) < 20 + 5 * took  # the newest of those that waited, a few times a second

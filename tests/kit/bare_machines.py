@@ -80,7 +80,7 @@ class Machine:
         assert done.returncode == 0, done.stderr
         return Home(self, name, self._root / "home" / name)
 
-    def enter(self, *command: str, seconds: float = 60) -> subprocess.CompletedProcess[str]:
+    def enter(self, *command: str, seconds: float = 240) -> subprocess.CompletedProcess[str]:
         """Runs a command as root, to its end."""
         namespaces = ["unshare", "--mount", "--pid", "--fork", "--kill-child"]
         inside = ["sh", "-c", ENTER, "sh", str(self._root), "env", "--ignore-environment"]

@@ -49,7 +49,7 @@ class Crowd:
     def __enter__(self) -> Self:
         portal = self._closing.enter_context(start_blocking_portal())
         self._ended = portal.start_task_soon(self._run)
-        patience.until(lambda: self._begun >= self._size or bool(self.failures))
+        patience.until(lambda: self._begun >= self._size or bool(self.failures), 180)
         return self
 
     def __exit__(self, *_: object) -> None:

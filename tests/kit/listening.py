@@ -28,7 +28,7 @@ class Listening(startable.Startable):
     def start(self) -> None:
         """Starts it, and waits until it is ready."""
         self._child.start()
-        patience.until(self._is_up)
+        patience.until(self._is_up, 180)
 
     def close(self) -> None:
         """Ends it for good."""

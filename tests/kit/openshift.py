@@ -17,7 +17,7 @@ from anyio.from_thread import BlockingPortal, start_blocking_portal
 from mcp.client import Client
 from mcp.client.session import ElicitationFnT
 
-from tests.kit import clients, kubectl, patience
+from tests.kit import clients, kubectl
 
 __all__ = ["NOTE", "TOOL", "Talk", "commands_of", "configured", "plain", "talking", "until"]
 
@@ -98,9 +98,9 @@ def commands_of(server: int) -> set[int]:
     return {pid for fork in forks for pid in _children(fork) if not _is_dead(pid)}
 
 
-def until(condition: Callable[[], bool], seconds: float = 30.0) -> None:
+def until(condition: Callable[[], bool], seconds: float = 120.0) -> None:
     """Waits until the function says so; fails when it never does."""
-    end = time.monotonic() + patience.scaled(seconds)
+    end = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < end, "waited in vain"
         time.sleep(0.01)

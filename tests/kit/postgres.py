@@ -33,7 +33,7 @@ __all__ = ["Postgres"]
 
 DAEMON: Final = 1
 """Debian's user `daemon`. Not 65534, the user of command lines: security_tests know by it what one of them has made."""
-START_SECONDS: Final = 60
+START_SECONDS: Final = 180
 UNUSED: Final = re.compile("libllvm")
 """It compiles long queries; a hundred megabytes."""
 

@@ -40,7 +40,7 @@ class Receiver:
             for measured in metrics_service_pb2.ExportMetricsServiceRequest.FromString(body).resource_metrics:
                 self.metrics |= {metric.name: metric for scope in measured.scope_metrics for metric in scope.metrics}
 
-    def wait(self, ready: Callable[[], object], seconds: float = 20) -> None:
+    def wait(self, ready: Callable[[], object], seconds: float = 120) -> None:
         """Until something has arrived."""
         deadline = time.monotonic() + seconds
         while not ready():

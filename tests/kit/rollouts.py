@@ -13,7 +13,6 @@ from typing import Any, Final
 from kubernetes import client
 
 from kubescript_safety.controlplane import audit, live
-from tests.kit import patience
 from tests.kit.controlplane import logged, official_client
 from tests.kit.controlplane.writer import Object, Writer
 
@@ -45,6 +44,8 @@ TARGETS: Final = (
 """Likewise, as a person reads it."""
 USER: Final = "kubescript"
 """As whom kubescript talks to the cluster."""
+_REST_S: Final = 240
+"""The controllers get to it late where a machine does other work."""
 _QUIET: Final = 3
 """How often the objects are read with the same result before they count as at rest."""
 _numbers: Final = itertools.count(1)
@@ -125,7 +126,7 @@ class Shop:
     def state(self) -> tuple[dict[str, str], list[str]]:
         """The resourceVersion of everything here, once nothing moves, and what kubescript has sent."""
         versions, same = self._versions(), 0 if self._runs else _QUIET
-        deadline = time.monotonic() + patience.scaled(60)
+        deadline = time.monotonic() + _REST_S
         while same < _QUIET:
             assert time.monotonic() < deadline, f"{self.namespace} does not come to rest"
             time.sleep(0.2)
@@ -142,7 +143,7 @@ class Shop:
 
     def wait_for(self, condition: Callable[[], bool]) -> None:
         """Waits until it holds."""
-        deadline = time.monotonic() + patience.scaled(60)
+        deadline = time.monotonic() + _REST_S
         while not condition():
             assert time.monotonic() < deadline, f"{self.namespace} does not get there"
             time.sleep(0.1)

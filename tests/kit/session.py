@@ -14,7 +14,7 @@ from tests.kit import clients
 __all__ = ["Session"]
 
 _VERSION: Final = "2025-11-25"
-_TRIES: Final = 60
+_TRIES: Final = 240
 
 
 class Session:

@@ -74,6 +74,6 @@ def saved_without_secrets(folder: Path) -> Path:
 def typed_by_kubectl(kubeconfig: Path, *words: str) -> str:
     """What the real kubectl prints."""
     command = [str(kubectl.program()), "--kubeconfig", str(kubeconfig), *words]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=240, check=False)
     assert done.returncode == 0, done.stderr
     return done.stdout

@@ -21,7 +21,7 @@ Object = dict[str, Any]
 # Two cores serve the tests; more writers than this only wait for one another.
 THREADS = 8
 # How long a resource type may be unknown after its definition was stored.
-ESTABLISH_SECONDS = 20
+ESTABLISH_SECONDS = 120
 # The two kinds whose resource is not the plural of their name.
 ODD_PLURALS = {"NodeMetrics": "nodes", "PodMetrics": "pods"}
 

@@ -83,7 +83,7 @@ class Prometheus(listening.Listening):
 
     def get(self, what: str, **options: str) -> Any:
         """The data of an answer; `what` is a path under /api/v1. Fails when it is an error, or the server has a Web."""
-        answer = httpx2.get(f"{self.url}/api/v1/{what}", params=options).json()
+        answer = httpx2.get(f"{self.url}/api/v1/{what}", params=options, timeout=60).json()
         assert answer["status"] == "success", answer
         return answer["data"]
 

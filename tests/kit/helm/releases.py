@@ -124,7 +124,7 @@ def _interrupt(kubeconfig: Path, home: Path, *words: str) -> None:
     command = [str(helm.program()), "--kubeconfig", str(kubeconfig), *words]
     environment = {"HOME": str(home), "PATH": os.environ["PATH"]}
     with subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as waiting:
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + 180
         while "pending-install" not in helm.run(kubeconfig, home, "list", "--pending", "-n", OTHER):
             assert time.monotonic() < deadline, "Helm has not begun"
             time.sleep(0.2)

@@ -81,7 +81,7 @@ class Server:
 
     def _answers(self) -> bool:
         try:
-            with LOCAL.open(f"{self.url}/realms/{realm.NAME}/.well-known/openid-configuration", timeout=5) as answer:
+            with LOCAL.open(f"{self.url}/realms/{realm.NAME}/.well-known/openid-configuration", timeout=30) as answer:
                 return bool(answer.status == 200)
         except OSError:
             return False

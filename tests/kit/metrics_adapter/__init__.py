@@ -17,7 +17,7 @@ from tests.kit.controlplane.writer import Writer
 
 __all__ = ["Adapter", "program", "serving"]
 
-_START_S: Final = 60
+_START_S: Final = 180
 _VERSIONS: Final = {
     "custom.metrics.k8s.io": ("v1beta2", "v1beta1"),
     "external.metrics.k8s.io": ("v1beta1",),
@@ -39,7 +39,7 @@ class Adapter:
     def write(self, path: str, value: str, labels: str = "") -> None:
         """Stores the value of a metric, by the path below the version."""
         address = f"{self._values}/write-metrics/{path}"
-        httpx2.post(address, params={"labels": labels}, json=value).raise_for_status()
+        httpx2.post(address, params={"labels": labels}, json=value, timeout=60).raise_for_status()
 
 
 @contextlib.contextmanager

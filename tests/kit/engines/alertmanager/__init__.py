@@ -51,7 +51,7 @@ class Alertmanager(listening.Listening):
 
     def get(self, what: str, **options: str) -> Any:
         """An answer; `what` is a path under /api/v2. Fails when it is an error."""
-        return httpx2.get(f"{self.url}/api/v2/{what}", params=options).raise_for_status().json()
+        return httpx2.get(f"{self.url}/api/v2/{what}", params=options, timeout=60).raise_for_status().json()
 
     def post_alerts(self, alerts: Sequence[Mapping[str, Any]]) -> None:
         """Alerts with `labels`, and if wished `annotations`, `startsAt` and `endsAt`; without an end one is resolved five
@@ -70,7 +70,7 @@ class Alertmanager(listening.Listening):
         return str(self._post("silences", silence).json()["silenceID"])
 
     def _post(self, what: str, body: Any) -> httpx2.Response:
-        return httpx2.post(f"{self.url}/api/v2/{what}", json=body).raise_for_status()
+        return httpx2.post(f"{self.url}/api/v2/{what}", json=body, timeout=60).raise_for_status()
 
 
 def _text(seconds: float) -> str:

@@ -43,11 +43,11 @@ class Loki(listening.Listening):
         """Lines of one stream, each with its time in seconds since 1970, oldest first."""
         values = [[str(round(time * 1000) * 1_000_000), line] for time, line in lines]
         body = {"streams": [{"stream": dict(labels), "values": values}]}
-        httpx2.post(f"{self.url}/loki/api/v1/push", json=body, headers=_headers(tenant)).raise_for_status()
+        httpx2.post(f"{self.url}/loki/api/v1/push", json=body, headers=_headers(tenant), timeout=60).raise_for_status()
 
     def get(self, what: str, tenant: str = "", **options: str) -> Any:
         """The data of an answer; `what` is a path under /loki/api/v1. Fails when it is an error."""
-        answer = httpx2.get(f"{self.url}/loki/api/v1/{what}", params=options, headers=_headers(tenant))
+        answer = httpx2.get(f"{self.url}/loki/api/v1/{what}", params=options, headers=_headers(tenant), timeout=60)
         assert answer.status_code == 200, answer.text
         return answer.json()["data"]
 

@@ -72,12 +72,11 @@ class Accounts:
         """End every token bound to this Secret; waits until this one is refused."""
         self._core.delete_namespaced_secret(bound_to, self._namespace)
         context = ssl.create_default_context(cafile=str(self.plane.folder / "ca.crt"))
-        with httpx2.Client(verify=context, headers={"Authorization": f"Bearer {token}"}, trust_env=False) as client:
-            end = time.monotonic() + patience.scaled(30)
+        with httpx2.Client(
+            verify=context, headers={"Authorization": f"Bearer {token}"}, trust_env=False, timeout=60
+        ) as client:
             # The API server remembers a good token for ten seconds.
-            while client.get(f"{self.plane.url}/version").status_code != 401:
-                assert time.monotonic() < end, "waited in vain"
-                time.sleep(0.05)
+            patience.until(lambda: client.get(f"{self.plane.url}/version").status_code == 401)
 
 
 @pytest.fixture(scope="module")
@@ -149,21 +148,21 @@ def test_a_plugin_that_hangs_holds_up_its_own_context_only(
 ) -> None:
     """Whether it hangs at once or when its token is to be renewed: a named fault in time, and the others answer."""
     (tmp_path / "token").write_text(accounts.token())
-    later = 'if len((folder / "runs").read_text()) > 1:\n    time.sleep(60)\n' + TOKEN
+    later = 'if len((folder / "runs").read_text()) > 1:\n    time.sleep(300)\n' + TOKEN
     token = str(tmp_path / "token")
     path = identities.kubeconfig(scratch, tmp_path / "config", {
-        "hangs": plugin(tmp_path / "a", "time.sleep(60)\nstatus = {}"),
+        "hangs": plugin(tmp_path / "a", "time.sleep(300)\nstatus = {}"),
         "later": plugin(tmp_path / "b", later, token, expires="2020-01-01T00:00:00Z"),
         "fails": plugin(tmp_path / "c", 'sys.exit("please log in at https://idp.example/secret-code")'),
         "fine": {"token": (tmp_path / "token").read_text()},
     })  # fmt: skip
     config = tmp_path / "kubescript.toml"
-    config.write_text(f"[limits]\npatience_ms = {patience.scaled_ms(1_000)}\ndefault_timeout_ms = 300000\n")
+    config.write_text("[limits]\npatience_ms = 4000\ndefault_timeout_ms = 300000\n")
     with identities.asking(path, "--config", str(config)) as ask:
         for _ in range(2):
             started = time.monotonic()
             text = ask(identities.EACH)
-            assert time.monotonic() - started < patience.scaled(9)
+            assert time.monotonic() - started < 60
             assert identities.document(text) == {
                 "hangs": "cluster.auth", "later": "cluster.auth", "fails": "cluster.auth", "fine": accounts.name,
             }  # fmt: skip
@@ -310,7 +309,7 @@ def test_in_a_pod_the_service_account_is_used(
 def test_a_command_in_a_pod_without_its_account_s_files_says_so(pod: Callable[..., list[str]]) -> None:
     """automountServiceAccountToken: false ends it with a remedy."""
     done = subprocess.run(
-        pod(clients.INSTALLED, "run", "-"), input=identities.WHO, capture_output=True, text=True, timeout=60
+        pod(clients.INSTALLED, "run", "-"), input=identities.WHO, capture_output=True, text=True, timeout=240
     )
     assert done.returncode == 1
     assert "cluster.config" in done.stderr and "the pod" in done.stderr, done.stderr

@@ -32,7 +32,7 @@ def examine(url: str, *, offline: bool = False) -> findings.Finding:
 
 def count(base: str) -> float:
     """How many replicas a server's metrics tell."""
-    lines = httpx2.get(f"{base}/metrics").text.splitlines()
+    lines = httpx2.get(f"{base}/metrics", timeout=60).text.splitlines()
     (found,) = (line for line in lines if line.startswith("kubescript_replicas "))
     return float(found.partition(" ")[2])
 
@@ -84,7 +84,7 @@ def test_a_server_without_its_database_is_seen_in_its_metrics(
         postgresql.kill()
         try:
             patience.until(lambda: count(base) == 0)
-            assert httpx2.get(f"{base}/ready").status_code == 200
+            assert httpx2.get(f"{base}/ready", timeout=60).status_code == 200
         finally:
             postgresql.start()
         patience.until(lambda: count(base) == 1)
@@ -112,4 +112,4 @@ def test_a_database_that_no_pod_can_reach_ends_the_start(tmp_path: Path) -> None
     assert done.returncode == 1 and "\nFAILED  database" in done.stdout
     settings.write_text(settings.read_text().partition("?")[0] + '"\n')
     with http_server.serving(flags) as port:
-        assert httpx2.get(f"http://127.0.0.1:{port}/ready").status_code == 200
+        assert httpx2.get(f"http://127.0.0.1:{port}/ready", timeout=60).status_code == 200

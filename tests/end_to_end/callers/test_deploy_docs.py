@@ -122,9 +122,11 @@ def test_the_first_ten_minutes_work(
         assert json.loads(healthy) == {"status": "healthy"}
         assert int(json.loads(answer)["result"]["content"][0]["text"]) >= 4
         bearer = {"authorization": f"Bearer {token}", "host": "tools.example.com:8080"}
-        assert httpx2.get(f"http://127.0.0.1:{port}/info").status_code == 401
-        said = httpx2.get(f"http://127.0.0.1:{port}/info", headers=bearer).json()
-        stranger = httpx2.get(f"http://127.0.0.1:{port}/info", headers=bearer | {"host": "elsewhere.example.com"})
+        assert httpx2.get(f"http://127.0.0.1:{port}/info", timeout=60).status_code == 401
+        said = httpx2.get(f"http://127.0.0.1:{port}/info", headers=bearer, timeout=60).json()
+        stranger = httpx2.get(
+            f"http://127.0.0.1:{port}/info", headers=bearer | {"host": "elsewhere.example.com"}, timeout=60
+        )
         assert stranger.status_code == 421
         assert all(f"`{path}`" in PAGE for path in said["endpoints"].values())
 

@@ -116,13 +116,15 @@ def test_each_endpoint_offers_its_own_tools_only(served: int) -> None:
             assert listed(served, f"{path}/") == [tools]
     called = posted(served, "/openshift/", CALL).json()
     assert "Unknown tool" in called["error"]["message"]
-    found = httpx2.get(f"http://127.0.0.1:{served}/tools", headers={"Authorization": f"Bearer {TOKENS['alice']}"})
+    found = httpx2.get(
+        f"http://127.0.0.1:{served}/tools", headers={"Authorization": f"Bearer {TOKENS['alice']}"}, timeout=60
+    )
     assert [tool["name"] for tool in found.json()["result"]["tools"]] == ["evaluate_script"]
 
 
 def test_info_names_the_endpoints_that_are_on(served: int) -> None:
     headers = {"Authorization": f"Bearer {TOKENS['alice']}"}
-    said = httpx2.get(f"http://127.0.0.1:{served}/info", headers=headers).json()["endpoints"]
+    said = httpx2.get(f"http://127.0.0.1:{served}/info", headers=headers, timeout=60).json()["endpoints"]
     assert (said["mcp"], said["openstack"], said["openshift"]) == ("/mcp", "/openstack/", "/openshift/")
 
 
@@ -145,10 +147,10 @@ def test_a_caller_without_the_toolset_is_refused(served: int) -> None:
 
 def test_a_session_of_one_endpoint_is_worth_nothing_at_another(served: int) -> None:
     headers = {"Authorization": f"Bearer {TOKENS['alice']}", "Accept": "application/json, text/event-stream"}
-    begun = httpx2.post(f"http://127.0.0.1:{served}/mcp", headers=headers, json=clients.INITIALIZE)
+    begun = httpx2.post(f"http://127.0.0.1:{served}/mcp", headers=headers, json=clients.INITIALIZE, timeout=60)
     session = {"mcp-session-id": begun.headers["mcp-session-id"]}
     for path, status in (("/openstack/", 404), ("/mcp", 200)):
-        answer = httpx2.post(f"http://127.0.0.1:{served}{path}", headers={**headers, **session}, json=LIST)
+        answer = httpx2.post(f"http://127.0.0.1:{served}{path}", headers={**headers, **session}, json=LIST, timeout=60)
         assert answer.status_code == status, path
 
 
@@ -307,9 +309,9 @@ def test_clients_learn_where_to_log_in_for_each_endpoint(tmp_path: Path) -> None
             challenge = posted(port, path, LIST, who="").headers["www-authenticate"]
             where = f"/.well-known/oauth-protected-resource/x{path}"
             assert f'resource_metadata="https://tools.example.com{where}"' in challenge
-            said = httpx2.get(f"http://127.0.0.1:{port}{where}").json()
+            said = httpx2.get(f"http://127.0.0.1:{port}{where}", timeout=60).json()
             assert (said["resource"], said["authorization_servers"]) == (f"https://tools.example.com/x{path}", [ISSUER])
-        assert httpx2.get(f"http://127.0.0.1:{port}{where.replace('stack', 'shift')}").status_code == 404
+        assert httpx2.get(f"http://127.0.0.1:{port}{where.replace('stack', 'shift')}", timeout=60).status_code == 404
 
 
 def test_over_stdio_one_server_offers_all_toolsets() -> None:

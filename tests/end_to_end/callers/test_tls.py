@@ -74,7 +74,7 @@ def test_a_certificate_names_its_caller(authority: pki.Authority, tmp_path: Path
         stranger.write(tmp_path, "stranger")
         context = ssl.create_default_context(cadata=authority.certificate.decode())
         context.load_cert_chain(tmp_path / "stranger.crt", tmp_path / "stranger.key")
-        with httpx2.Client(verify=context, trust_env=False) as client, pytest.raises(httpx2.HTTPError):
+        with httpx2.Client(verify=context, trust_env=False, timeout=60) as client, pytest.raises(httpx2.HTTPError):
             called(client, port)
         with secure(authority, tmp_path, "ann", ["platform"]) as client:
             assert called(client, port).status_code == 200

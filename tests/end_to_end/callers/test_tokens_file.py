@@ -32,6 +32,13 @@ class Served:
         self._url = f"http://127.0.0.1:{port}"
         self.file = file
 
+    def write(self, text: str) -> None:
+        """Replaces the file, of which the server never sees a half."""
+        new = self.file.with_suffix(".new")
+        new.write_text(text)
+        new.chmod(0o600)
+        new.replace(self.file)
+
     def get(self, path: str, token: str = TOKENS["carol"]) -> httpx2.Response:
         """What the caller with this token is answered."""
         return httpx2.get(f"{self._url}/{path}", headers={"Authorization": f"Bearer {token}"}, timeout=60)
@@ -84,7 +91,7 @@ def test_a_slip_costs_its_own_caller_alone(served: Served, caplog: pytest.LogCap
     """A caller whose line is gone is locked out by the same edit, a new one is let in; the line is named, not its content."""
     assert served.lets_in() == {"alice", "bob", "carol"}
     assert served.found() == (200, "ok") and served.ok()
-    served.file.write_text(line("carol") + slip + line("dave"))
+    served.write(line("carol") + slip + line("dave"))
     patience.until(lambda: served.lets_in() == {"carol", "dave"})
     patience.until(lambda: served.found()[1] != "ok")
     code, said = served.found()
@@ -93,7 +100,7 @@ def test_a_slip_costs_its_own_caller_alone(served: Served, caplog: pytest.LogCap
     (logged,) = [record.message for record in caplog.records if "lets nobody in" in record.message]
     assert logged.startswith(said)
     assert line("bob")[7:20] not in logged and "u-bob" not in logged
-    served.file.write_text(line("carol") + line("bob"))
+    served.write(line("carol") + line("bob"))
     patience.until(lambda: served.lets_in() == {"carol", "bob"})
     patience.until(lambda: served.found() == (200, "ok") and served.ok())
 
@@ -102,10 +109,10 @@ def test_two_tokens_of_one_caller_stand_side_by_side(served: Served) -> None:
     """So a token is replaced without a gap: the older one counts until its line is gone."""
     newer = secrets.token_hex(32)
     added = f'{newer},alice,u-alice,"platform"\n'
-    served.file.write_text(line("alice") + added)
+    served.write(line("alice") + added)
     patience.until(lambda: served.takes(newer))
     assert served.takes(TOKENS["alice"])
-    served.file.write_text(added)
+    served.write(added)
     patience.until(lambda: not served.takes(TOKENS["alice"]))
     assert served.takes(newer)
 

@@ -113,7 +113,7 @@ def check_rolled_out(installed: Installed, replicas: int) -> None:
         budget = installed.get("poddisruptionbudget/kubescript")["status"]
         return bool(len(ready) == budget["currentHealthy"] == replicas and budget["disruptionsAllowed"] == 1)
 
-    patience.until(settled)
+    patience.until(settled, 120)
 
 
 def test_a_release_comes_changes_and_goes(
@@ -130,7 +130,9 @@ def test_a_release_comes_changes_and_goes(
     installed.helm("install", "kubescript", str(chart.CHART), "--set", "replicas=0", *elsewhere)
     upgrade = {"autoscaling": {"enabled": True, "minReplicas": 2, "maxReplicas": 4}, "image": {"tag": "0.3.0"}}
     installed.helm("upgrade", "kubescript", str(chart.CHART), *installed.values(_ALL | upgrade))
-    patience.until(lambda: "kubescript_queue_depth" in json.dumps(installed.get("hpa/kubescript").get("status", {})))
+    patience.until(
+        lambda: "kubescript_queue_depth" in json.dumps(installed.get("hpa/kubescript").get("status", {})), 120
+    )
     conditions = installed.get("hpa/kubescript")["status"]["conditions"]
     assert ("AbleToScale", "True") in {(each["type"], each["status"]) for each in conditions}
     # Had one pod been left, it would have made two of it: without metrics it goes to its least number, and no further.
@@ -142,7 +144,7 @@ def test_a_release_comes_changes_and_goes(
     assert not installed.get("hpa")["items"]
     installed.helm("uninstall", "kubescript", *elsewhere)
     installed.helm("uninstall", "kubescript")
-    patience.until(lambda: not installed.listing() - before)
+    patience.until(lambda: not installed.listing() - before, 120)
 
 
 def test_only_restricted_pods_run_there(installed: Installed) -> None:

@@ -11,7 +11,6 @@ from pathlib import Path
 import anyio
 import httpx2
 import pytest
-from mcp.client import Client
 from mcp.shared.exceptions import MCPError
 
 from kubescript.cli import demo
@@ -152,27 +151,31 @@ def test_cancelling_frees_the_worker(transport: str, flags: list[str]) -> None:
 
 
 def test_a_full_queue_answers_at_once(flags: list[str]) -> None:
-    """With every place taken and the queue full, a call is told that the server is busy instead of waiting."""
+    """With every place taken and the queue full, a call is told that the server is busy instead of waiting. Of six, one
+    runs and one waits, until their client gives them up."""
     config = Path(flags[1]).parent / "tiny.toml"
     config.write_text("[sandbox]\nmax_scripts = 1\nmax_queue = 1\n")
     answers: list[str] = []
 
-    async def one(client: Client) -> None:
-        answers.append(
-            clients.text(await clients.evaluate(client, "while True: pass", timeout=patience.scaled_ms(2_000)))
-        )
-
     async def ask() -> None:
         async with clients.connect("memory", [*flags, "--config", str(config)]) as client:
             async with anyio.create_task_group() as group:
+
+                async def one() -> None:
+                    answers.append(clients.text(await clients.evaluate(client, "while True: pass", timeout=300_000)))
+                    if len(answers) == 4:
+                        group.cancel_scope.cancel()
+
                 for _ in range(6):
-                    group.start_soon(one, client)
-            assert clients.text(await clients.evaluate(client, COUNT)) == "1"
+                    group.start_soon(one)
+            with anyio.fail_after(60):
+                while (result := await clients.evaluate(client, COUNT)).is_error:
+                    assert "busy" in clients.text(result)
+                    await anyio.sleep(0.05)
+            assert clients.text(result) == "1"
 
     anyio.run(ask)
-    assert sum("server.busy" in answer for answer in answers) == 4
-    assert sum("limit.time" in answer for answer in answers) == 2
-    assert "server.busy" in answers[0]
+    assert ["server.busy" in answer for answer in answers] == [True] * 4
 
 
 def test_progress_reaches_a_client_that_asked(flags: list[str]) -> None:
@@ -234,20 +237,23 @@ def test_foreign_hosts_and_origins_are_refused(flags: list[str]) -> None:
         url = f"http://127.0.0.1:{port}/mcp"
         headers = {"Accept": "application/json, text/event-stream", "Content-Type": "application/json"}
         ping = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "ping"})
-        assert httpx2.post(url, content=ping, headers=headers | {"Host": "evil.example"}).status_code == 421
-        assert httpx2.post(url, content=ping, headers=headers | {"Origin": "https://evil.example"}).status_code == 403
+        assert httpx2.post(url, content=ping, headers=headers | {"Host": "evil.example"}, timeout=60).status_code == 421
+        assert (
+            httpx2.post(url, content=ping, headers=headers | {"Origin": "https://evil.example"}, timeout=60).status_code
+            == 403
+        )
 
 
 def test_health_and_info_answer_local_clients_only(flags: list[str]) -> None:
     """/health and /info tell state and sandbox layers, and check the Host header as /mcp does."""
     with clients.serving(["--toolsets", "code", *flags]) as port:
         base = f"http://127.0.0.1:{port}"
-        assert httpx2.get(f"{base}/health").json()["status"] == "healthy"
-        info = httpx2.get(f"{base}/info").json()
+        assert httpx2.get(f"{base}/health", timeout=60).json()["status"] == "healthy"
+        info = httpx2.get(f"{base}/info", timeout=60).json()
         assert info["read_only"] is True
         assert "seccomp" in info["sandbox"]["layers"]
         for path in ("/health", "/info"):
-            assert httpx2.get(base + path, headers={"Host": "evil.example"}).status_code == 421
+            assert httpx2.get(base + path, headers={"Host": "evil.example"}, timeout=60).status_code == 421
 
 
 def test_http_serves_loopback_only(flags: list[str]) -> None:
@@ -256,7 +262,7 @@ def test_http_serves_loopback_only(flags: list[str]) -> None:
         [clients.KUBESCRIPT, *flags, "--transport", "http", "--host", "0.0.0.0"],
         capture_output=True,
         text=True,
-        timeout=30,
+        timeout=240,
     )
     assert done.returncode == 1
     assert "loopback" in done.stderr
@@ -273,7 +279,7 @@ def test_the_server_ends_with_its_client(flags: list[str]) -> None:
     assert process.stdin is not None
     time.sleep(1.5)
     process.stdin.close()
-    assert process.wait(timeout=patience.scaled(10)) == 0
+    assert process.wait(timeout=60) == 0
 
 
 def test_a_missing_kubeconfig_is_an_error_of_the_call(tmp_path: Path) -> None:

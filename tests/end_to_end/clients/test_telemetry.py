@@ -9,7 +9,7 @@ import resource
 import subprocess
 import sys
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 
 import anyio
@@ -25,9 +25,10 @@ from kubescript.kube import kinds
 from kubescript.request import request
 from kubescript.telemetry import evaluation, instruments, labels, prometheus, spans
 from kubescript_sandbox import runs
-from tests.kit import clients, paths, patience, receiver, trace_picture, trails
+from tests.kit import clients, paths, receiver, trace_picture, trails
 
 FLAGS = ["--toolsets", "code", "--snapshot", str(demo.SNAPSHOT)]
+AT_ONCE = {"OTEL_BSP_SCHEDULE_DELAY": "100", "OTEL_METRIC_EXPORT_INTERVAL": "100"}
 LOWERCASE_SECRET = "xoxb-" + "173046928415-902837465921-k3j9x2m5q8w1z7v4n6b0c5d2"
 """A Slack token that could be a namespace's name."""
 SCRIPT = """\
@@ -41,9 +42,10 @@ len(rows) > 0 and "hunter2hunter2" """
 
 @contextlib.asynccontextmanager
 async def client_of(environment: dict[str, str], *flags: str, log: Path | None = None) -> AsyncIterator[Client]:
-    """A stdio client of a server with these variables."""
+    """A stdio client of a server with these variables, which sends what it has at once: a client kills a server that
+    has not ended in two seconds, and on a slow machine the rest is lost."""
     with open(log or os.devnull, "w") as out:
-        parameters = clients.server([*FLAGS, *flags], **environment)
+        parameters = clients.server([*FLAGS, *flags], **AT_ONCE, **environment)
         async with Client(stdio_client(parameters, out)) as client:
             yield client
 
@@ -53,15 +55,16 @@ def test_a_call_is_a_trace_from_the_client_to_the_api() -> None:
     """The tool call, the script below it, each API call below that, allowed or not, in time order; and the metrics."""
 
     async def ask(found: receiver.Receiver) -> None:
-        async with client_of({"OTEL_EXPORTER_OTLP_ENDPOINT": found.url, "OTEL_BSP_SCHEDULE_DELAY": "100"}) as client:
+        async with client_of({"OTEL_EXPORTER_OTLP_ENDPOINT": found.url}) as client:
             assert clients.text(await clients.evaluate(client, SCRIPT)).startswith("hunter2")
             result = await clients.evaluate(client, "1/0")
             assert result.is_error
-            await anyio.to_thread.run_sync(lambda: found.wait(lambda: len(found.named("script")) == 2))
+            await wait(found, lambda: len(found.named("script")) == 2)
+            await wait(found, lambda: len(found.named("tools/call evaluate_script")) == 2)
+            await wait(found, lambda: sum(counted(found).values()) == 2)
 
     with receiver.receiving() as found:
         anyio.run(ask, found)
-        found.wait(lambda: "kubescript.scripts" in found.metrics)  # sent at the end of the server at the latest
         check_trace(found)
         check_metrics(found)
     for secret in (b"hunter2", b"list_pod_for_all", b"web-0"):
@@ -103,14 +106,25 @@ def check_trace(found: receiver.Receiver) -> None:
 
 def check_metrics(found: receiver.Receiver) -> None:
     """Counters by code and by call."""
-    codes = {point_label(point, "code"): point.as_int for point in found.metrics["kubescript.scripts"].sum.data_points}
-    assert codes == {"ok": 1, "script.exception": 1}
+    assert counted(found) == {"ok": 1, "script.exception": 1}
     calls = {
         (point_label(point, "resource"), point_label(point, "status"))
         for point in found.metrics["kubescript.api.calls"].sum.data_points
     }
     assert calls == {("pods", "200"), ("secrets", "denied")}
     assert {"kubescript.queue.depth", "kubescript.script.duration", "kubescript.queue.wait"} <= found.metrics.keys()
+
+
+def counted(found: receiver.Receiver) -> dict[str, int]:
+    """How many scripts the metrics have of each code."""
+    if "kubescript.scripts" not in found.metrics:
+        return {}
+    return {point_label(point, "code"): point.as_int for point in found.metrics["kubescript.scripts"].sum.data_points}
+
+
+async def wait(found: receiver.Receiver, ready: Callable[[], object]) -> None:
+    """Waits, while a client goes on, until something has arrived."""
+    await anyio.to_thread.run_sync(found.wait, ready)
 
 
 def point_label(point: object, name: str) -> str:
@@ -128,10 +142,10 @@ def test_the_setting_names_the_receiver_too(tmp_path: Path) -> None:
         async with client_of({"OTEL_SERVICE_NAME": "shop-bot"}, "--config", str(config)) as client:
             meta = {"traceparent": f"00-{trace}-b7ad6b7169203331-01"}
             await client.call_tool("evaluate_script", {"script": "1+1"}, meta=meta)  # type: ignore[arg-type]
+            await wait(found, lambda: found.named("script"))
 
     with receiver.receiving() as found:
         anyio.run(ask, found)
-        found.wait(lambda: found.named("script"))
         assert found.resource["service.name"] == "shop-bot"
         assert {span.trace_id.hex() for span in found.named("script")} == {"0af7651916cd43dd8448eb211c80319c"}
 
@@ -150,12 +164,12 @@ def test_the_one_name_in_a_span_is_masked_and_can_be_left_out(told: bool, tmp_pa
 
     async def ask(found: receiver.Receiver) -> None:
         config.write_text(f'[telemetry]\notlp_endpoint = "{found.url}"\nnamespaces = {str(told).lower()}\n')
-        async with client_of({"OTEL_BSP_SCHEDULE_DELAY": "100"}, "--config", str(config)) as client:
+        async with client_of({}, "--config", str(config)) as client:
             await clients.evaluate(client, script)
+            await wait(found, lambda: found.named("script"))
 
     with receiver.receiving() as found:
         anyio.run(ask, found)
-        found.wait(lambda: found.named("script"))
     names = [receiver.attributes(span.attributes).get("k8s.namespace.name") for span in found.named("list pods")]
     assert len(names) == 2 and (names[0], str(names[1])[:10]) == (("shop", "«redacted:") if told else (None, "None"))
     for name in (LOWERCASE_SECRET.encode(), b"no-such-map", *([] if told else [b"shop"])):
@@ -184,7 +198,7 @@ def test_a_dead_receiver_costs_nothing_but_its_traces(
         time.sleep(1.5)
         assert scrape(f"http://127.0.0.1:{port}")["process_resident_memory_bytes"] < before + 12 * 2**20
         ending = time.monotonic()
-    assert time.monotonic() - ending < patience.scaled(5)
+    assert time.monotonic() - ending < 30
     lost = [line for line in capfd.readouterr().err.splitlines() if "opentelemetry" in line]
     assert 1 <= len(lost) < 20  # of hundreds of batches
 
@@ -211,7 +225,7 @@ def test_a_server_that_is_told_to_end_sends_what_it_has(tmp_path: Path, monkeypa
         with clients.serving([*FLAGS, "--config", str(config)]) as port:
             anyio.run(ask, port)
             assert not found.named("script")  # the batch is sent every ten minutes
-        found.wait(lambda: found.named("script") and "kubescript.scripts" in found.metrics, seconds=20)
+        found.wait(lambda: found.named("script") and "kubescript.scripts" in found.metrics)
 
 
 @pytest.mark.parametrize(
@@ -288,7 +302,7 @@ def metrics() -> Iterator[str]:
 
 def scrape(base: str) -> dict[str, float]:
     """Samples by name and labels."""
-    response = httpx2.get(f"{base}/metrics")
+    response = httpx2.get(f"{base}/metrics", timeout=60)
     assert response.headers["content-type"].startswith("text/plain; version=0.0.4")
     lines = (line.rpartition(" ") for line in response.text.splitlines() if not line.startswith("#"))
     return {name: float(value) for name, _, value in lines}
@@ -301,8 +315,8 @@ def test_prometheus_sees_scripts_calls_and_load(metrics: str) -> None:
         async with Client(f"{metrics}/mcp") as client:
             for script, timeout in ((SCRIPT, 20_000), ("1/0", 20_000), ("while True: pass", 700)):
                 await clients.evaluate(client, script, timeout=timeout)
-            assert httpx2.get(f"{metrics}/ready").status_code == 200
-            assert httpx2.get(f"{metrics}/info", headers={"Origin": "https://a.example"}).status_code == 403
+            assert httpx2.get(f"{metrics}/ready", timeout=60).status_code == 200
+            assert httpx2.get(f"{metrics}/info", headers={"Origin": "https://a.example"}, timeout=60).status_code == 403
 
     anyio.run(ask)
     for _ in range(300):
@@ -357,8 +371,8 @@ def test_a_withheld_answer_is_one_script(tmp_path: Path) -> None:
 
 def test_metrics_answer_local_clients_only(metrics: str) -> None:
     """The Host header is checked as for /health."""
-    assert httpx2.get(f"{metrics}/metrics", headers={"Host": "evil.example"}).status_code == 421
-    assert httpx2.get(f"{metrics}/metrics").status_code == 200
+    assert httpx2.get(f"{metrics}/metrics", headers={"Host": "evil.example"}, timeout=60).status_code == 421
+    assert httpx2.get(f"{metrics}/metrics", timeout=60).status_code == 200
 
 
 def record(number: int) -> records.Record:

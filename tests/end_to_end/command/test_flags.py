@@ -126,17 +126,17 @@ def test_a_port_means_http(how: str, tmp_path: Path) -> None:
     server = subprocess.Popen([clients.KUBESCRIPT, *flags, "--toolsets", "code", *SNAPSHOT], env=environment)
     try:
         assert _healthy(int(port))
-        assert httpx2.get(f"http://127.0.0.1:{port}/healthz").json()["status"] == "healthy"
+        assert httpx2.get(f"http://127.0.0.1:{port}/healthz", timeout=60).json()["status"] == "healthy"
     finally:
         server.terminate()
-        server.wait(timeout=20)
+        server.wait(timeout=60)
 
 
 def _healthy(port: int) -> bool:
-    end = time.monotonic() + 30
+    end = time.monotonic() + 120
     while time.monotonic() < end:
         try:
-            return httpx2.get(f"http://127.0.0.1:{port}/health").status_code == 200
+            return httpx2.get(f"http://127.0.0.1:{port}/health", timeout=60).status_code == 200
         except httpx2.HTTPError:
             time.sleep(0.02)
     return False

@@ -62,7 +62,7 @@ def work(
 ) -> tuple[dict[str, int], model_endpoint.Standin]:
     """Lets a model with these answers work; returns its tokens and what the endpoint was asked."""
     with model_endpoint.answering(replies) as endpoint:
-        return agent.Chat(model(provider, endpoint, **settings)).work(TASK, talk, RECORDS.append, 60), endpoint
+        return agent.Chat(model(provider, endpoint, **settings)).work(TASK, talk, RECORDS.append, 240), endpoint
 
 
 def let_fail(
@@ -232,15 +232,15 @@ def test_tokens_that_an_endpoint_does_not_count_are_not_told(provider: str, talk
 def test_an_endpoint_that_does_not_answer_is_not_waited_for(provider: str, talk: conversation.Conversation) -> None:
     """The run ends when its time is over."""
     began = time.monotonic()
-    error = let_fail(provider, talk, [model_endpoint.Reply({}, delay=3)], seconds=0.7)
+    error = let_fail(provider, talk, [model_endpoint.Reply({}, delay=60)], seconds=0.7)
     assert (error.reason, str(error)) == ("timeout", "not done within 0.7 s")
-    assert time.monotonic() - began < 10
+    assert time.monotonic() - began < 30
 
 
 def test_a_tool_that_does_not_answer_ends_the_run(talk: conversation.Conversation) -> None:
     """Within the same time, and the call is written down as one without an answer."""
-    script = {"script": "while True: pass", "timeout": 20_000}
-    error = let_fail("openai", talk, [model_endpoint.calling("openai", "evaluate_script", script)], seconds=3)
+    script = {"script": "while True: pass", "timeout": 300_000}
+    error = let_fail("openai", talk, [model_endpoint.calling("openai", "evaluate_script", script)], seconds=8)
     assert (error.reason, error.tokens["turns"]) == ("timeout", 1)
     assert calls()[-1].ended is None
 

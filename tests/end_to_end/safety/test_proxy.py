@@ -60,7 +60,7 @@ def is_open(file: Path) -> bool:
 
 def wait_for_end(file: Path) -> transcript.Transcript:
     """The transcript once nobody writes to it any more."""
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 200
     while is_open(file):
         assert time.monotonic() < deadline
         time.sleep(0.1)

@@ -214,7 +214,7 @@ async def test_a_dead_and_a_slow_source_cost_one_script_its_time_at_most(
         answer = clients.text(await clients.evaluate(client, QUEUE.format("dead")))
         assert "dead, the source at 127.0.0.1" in answer and "cannot be reached" in answer
         assert "[sources.dead]: host and port in `url`" in caplog.text
-        answer = clients.text(await clients.evaluate(client, QUEUE.format("queues"), timeout=1_000))
+        answer = clients.text(await clients.evaluate(client, QUEUE.format("queues"), timeout=5_000))
         assert "limit.time" in answer and "/kubescript/sources/queues/query" in answer
         ended.set()
         assert ANSWERED in clients.text(await clients.evaluate(client, QUEUE.format("queues")))

@@ -73,7 +73,7 @@ def test_a_token_that_the_cluster_has_reviewed_is_sent_to_its_source(
             assert ANSWERED in anyio.run(ask, port, token)
             assert queues.tokens == {f"Bearer {token}"}
         headers = {"Authorization": f"Bearer {callers.account_token('bob')}"}
-        metrics = httpx2.get(f"http://127.0.0.1:{port}/metrics", headers=headers).text
+        metrics = httpx2.get(f"http://127.0.0.1:{port}/metrics", headers=headers, timeout=60).text
         assert 'resource="sources/queues",status="200"' in metrics, metrics
     queues.requests.clear()
     file = callers.folder / "alone.toml"

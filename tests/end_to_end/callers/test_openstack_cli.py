@@ -18,6 +18,7 @@ from typing import Any, Final
 import httpx2
 import pytest
 
+from kubescript.commands import confined_process
 from tests.kit import http_server, patience
 from tests.kit.openstack.services import Services
 
@@ -32,8 +33,11 @@ def serving(folder: Path, settings: str) -> Iterator[Ask]:
     """A server with the toolset and these settings."""
     file = folder / "server.toml"
     file.write_text(f'toolsets = ["openstack"]\n{settings}')
-    with http_server.serving(("--config", str(file)), HOME=str(folder)) as port:
-        yield asking(port)
+    with pytest.MonkeyPatch.context() as patched:
+        # The first process waits until openstackclient is loaded, which takes seconds of a processor that others use too.
+        patched.setattr(confined_process, "_START_S", 240.0)
+        with http_server.serving(("--config", str(file)), HOME=str(folder)) as port:
+            yield asking(port)
 
 
 def asking(port: int) -> Ask:

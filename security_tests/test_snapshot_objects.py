@@ -28,7 +28,6 @@ from security_tests.saved import (
     put,
     text,
 )
-from tests.kit import patience
 
 
 @pytest.mark.promise("C-02")
@@ -40,7 +39,7 @@ def test_a_log_of_one_line_is_read_in_pieces(tmp_path: Path) -> None:
     call = request.parse(
         exchanges.Call("GET", ("api", "v1", "namespaces", "a", "pods", "p1", "log"), (("tailLines", "1" + "0" * 17),))
     )
-    response = cluster.perform(call, patience.scaled(10), cancellation.Cancellation())
+    response = cluster.perform(call, 120, cancellation.Cancellation())
     sizes = [len(chunk) for chunk in response.chunks]
     assert max(sizes) < 2_000_000 and sum(sizes) > 499_999_900
     assert log(cluster, "p2", "container=main&tailLines=1&limitBytes=3") == "a l"
@@ -181,11 +180,13 @@ def test_a_misspelt_kind_costs_little_among_very_many(tmp_path: Path) -> None:
     """A folder of thirty thousand kinds is not compared with each misspelt one."""
     kinds = ({"apiVersion": f"g{n}/v1", "kind": f"Kind{n}", "metadata": {"name": "x"}} for n in range(30_000))
     put(tmp_path / "x.json", json.dumps({"kind": "List", "items": list(kinds)}))
-    cluster = snapshot.Snapshot(tmp_path)
     began = time.process_time()
+    cluster = snapshot.Snapshot(tmp_path)
+    opened = time.process_time()
     for number in range(8):
         assert "not captured" in text(cluster, f"api/v1/kinds1234{number}x")
-    assert time.process_time() - began < 1.6
+    # To compare all of them takes ten times as long as to read the folder.
+    assert time.process_time() - opened < 4 * (opened - began)
     assert msgspec.json.decode(text(cluster, "apis"))["kind"] == "APIGroupList"
 
 

@@ -46,7 +46,7 @@ def test_a_selector_is_read_in_linear_time(name: str, tmp_path: Path) -> None:
     cluster = snapshot.Snapshot(tmp_path)
     call = request.parse(exchanges.Call("GET", ("api", "v1", "pods"), (SELECTORS[name],)))
     began = time.process_time()
-    assert cluster.perform(call, 5, cancellation.Cancellation()).status == 400
+    assert cluster.perform(call, 60, cancellation.Cancellation()).status == 400
     assert time.process_time() - began < 2
     assert '"p1"' in text(cluster, "api/v1/pods", "fieldSelector=metadata.name==p1")
     assert '"p1"' not in text(cluster, "api/v1/pods", "fieldSelector=metadata.name!=p1")
@@ -93,7 +93,7 @@ def test_nobody_waits_for_a_large_file_beyond_his_time(tmp_path: Path) -> None:
     switch.cancel()
     with pytest.raises(errors.ClusterError, match="cancelled"):
         cluster.perform(call, 60, switch)
-    assert b'"q2999"' in b"".join(cluster.perform(call, 60, cancellation.Cancellation()).chunks)
+    assert b'"q2999"' in b"".join(cluster.perform(call, 240, cancellation.Cancellation()).chunks)
 
 
 OLD_LINE: Final = b"2020-01-01T00:00:00Z old\n"

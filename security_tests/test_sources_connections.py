@@ -143,7 +143,7 @@ def test_a_silent_source_leaves_time_for_those_of_other_clusters(server: api_ser
             name: {"sources": {"prom": {"kind": "prometheus", "url": url}, "own": OWN}}
             for name, url in (("silent", silent.url), ("well", server.url))
         }
-        with opened(file, acts_as="impersonate", contexts=each, limits={"patience_ms": 300}) as application:
+        with opened(file, acts_as="impersonate", contexts=each, limits={"patience_ms": 3_000}) as application:
             seat = application.tenant(CAROL, application.settings, application.operator)
             for path in (QUERY, (*exchanges.SOURCES, "own", "query")):
                 fault = ask_in(seat.contexts, path, "silent").fault

@@ -84,7 +84,7 @@ def application(source: api_server.Server) -> Iterator[app.Application]:
 def ask(application: app.Application, path: tuple[str, str], query: tuple[tuple[str, str], ...]) -> int:
     """The size of the masked answer. Raises KubescriptError."""
     call = exchanges.Call("GET", (*exchanges.SOURCES, *path), query)
-    reply, response = application.operator.contexts.handle(call, operation.Operation(), 60)
+    reply, response = application.operator.contexts.handle(call, operation.Operation(), 240)
     assert reply.fault is None and response is not None
     return sum(map(len, response.chunks))
 
@@ -104,6 +104,7 @@ def test_many_small_parts_are_refused_before_they_are_decoded(
     assert ask(application, ("prom", "query"), UP) == len(usual)
 
 
+@pytest.mark.timeout(600)
 @pytest.mark.promise("D-03")
 def test_lines_of_many_words_are_masked_in_bounded_memory(
     application: app.Application, source: api_server.Server

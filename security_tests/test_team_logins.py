@@ -18,6 +18,8 @@ from urllib import parse
 import httpx2
 import pytest
 
+from kubescript.auth import provider as auth_provider
+from kubescript.changes.page import rates
 from kubescript_safety.controlplane import pki
 from security_tests import identity_provider, recorder
 from security_tests.identity_provider import Provider
@@ -53,12 +55,17 @@ def provider() -> Iterator[Provider]:
 
 @pytest.fixture(scope="module")
 def team(provider: Provider, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Team]:
-    """A server whose people log in at the provider; no cluster is called."""
+    """A server whose people log in at the provider; no cluster is called.
+
+    It waits for the provider for a minute, and counts what has failed in an hour: sixty guesses take a slow machine longer
+    than the five seconds and the minute of a real one."""
     folder = tmp_path_factory.mktemp("logins")
     (folder / "secret").write_text("client-secret")
     file = folder / "settings.toml"
     file.write_text(SETTINGS.format(folder=folder, issuer=provider.url))
-    with recorder.Recorder() as cluster:
+    with recorder.Recorder() as cluster, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(auth_provider, "_TIMEOUT_S", 60.0)
+        patch.setattr(rates, "_MINUTE_S", 3600.0)
         flags = ("--toolsets", "code", "--kubeconfig", str(cluster.kubeconfig(folder)), "--config", str(file))
         with http_server.serving(flags) as port:
             yield Team(f"http://127.0.0.1:{port}", {})

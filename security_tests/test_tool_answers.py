@@ -57,7 +57,7 @@ class Cluster:
         response = types.Response(status, "", "application/json", iter([body]), lambda: None, {})
         return exchanges.Reply(status, "", "application/json"), response
 
-    def text(self, script: str, answers: Json, timeout_ms: int = 10_000) -> str:
+    def text(self, script: str, answers: Json, timeout_ms: int = 60_000) -> str:
         """What a client sees of the script's result, over these answers by the names of PATHS."""
         self.answers = {PATHS[name]: answer for name, answer in answers.items()}
         outcome = self.bench(script, timeout_ms)

@@ -259,13 +259,14 @@ def test_a_flood_or_a_drought_costs_little(name: str, hostile: benches.Bench) ->
     """Whatever the worker sends, or does not, the host answers by the deadline and a second, in bounded memory."""
     hostile.on_call = benches.no_cluster
     script, code = FLOODS[name]
+    # The time limit ends no flood that another bound ends.
+    limit_ms = {"limit.time": 400, "limit.": 1_000}.get(code, 60_000)
     before, started = peak_mib(), time.monotonic()
-    outcome = hostile(WAIT + script, timeout_ms=400 if code == "limit.time" else patience.scaled_ms(1_000))
-    assert time.monotonic() - started < patience.scaled(4)
+    outcome = hostile(WAIT + script, timeout_ms=limit_ms)
+    assert time.monotonic() - started < (patience.scaled(8) if limit_ms < 60_000 else 30)
     assert peak_mib() - before < 100
     assert outcome.fault is not None
-    if not (code == "worker.protocol" and outcome.fault.code == "limit.time"):  # a busy machine may not get as far
-        assert outcome.fault.code.startswith(code), outcome
+    assert outcome.fault.code.startswith(code), outcome
     assert hostile.works()
 
 
@@ -285,7 +286,7 @@ def test_a_worker_that_never_reads_its_answer_is_ended(hostile: benches.Bench) -
     hostile.on_call = benches.no_cluster
     assert outcome.fault is not None
     assert outcome.fault.code == "limit.time"
-    assert time.monotonic() - started < patience.scaled(4)
+    assert time.monotonic() - started < patience.scaled(8)
     assert peak_mib() - before < 50
     assert hostile.works()
 
@@ -318,10 +319,10 @@ def test_answers_that_are_given_up_hold_nothing(name: str, hostile: benches.Benc
     hostile.on_call = under_way
     frames, code = ABANDONED[name]
     before, started = peak_mib(), time.monotonic()
-    limit_ms = 400 if code == "limit.time" else 10_000  # on a busy machine too
+    limit_ms = 400 if code == "limit.time" else 60_000  # on a busy machine too
     outcome = hostile(f"{WAIT}sock.sendall({frames})\nwhile sock.recv(1 << 16): pass", timeout_ms=limit_ms)
     if code == "limit.time":
-        assert time.monotonic() - started < patience.scaled(4)
+        assert time.monotonic() - started < patience.scaled(8)
     assert (outcome.fault.code if outcome.fault else "") == code, outcome
     patience.until(lambda: under_way.opened == under_way.closed)
     assert under_way.most <= 9
@@ -331,10 +332,11 @@ def test_answers_that_are_given_up_hold_nothing(name: str, hostile: benches.Benc
 
 
 class Endless:
-    """Answers without end, and how many are open."""
+    """Answers without end, and how many are open. Where a number is given, they end as soon as so many were opened."""
 
-    def __init__(self) -> None:
+    def __init__(self, together: int = 0) -> None:
         self.opened = self.closed = self.most = 0
+        self._together = together
         self._lock = threading.Lock()
 
     def __call__(self, _call: exchanges.Call, _left: float) -> tuple[exchanges.Reply, types.Response]:
@@ -349,8 +351,13 @@ class Endless:
                 with self._lock:
                     self.closed += 1
 
-        chunks = iter(lambda: b"x" * 65536, b"")
+        chunks = self._wait(close) if self._together else iter(lambda: b"x" * 65536, b"")
         return exchanges.Reply(200), types.Response(200, "OK", "application/json", chunks, close)
+
+    def _wait(self, close: Callable[[], None]) -> Iterator[bytes]:
+        patience.until(lambda: self.opened >= self._together)
+        yield b"1"
+        close()
 
 
 @pytest.mark.promise("W-09")
@@ -815,11 +822,11 @@ def test_a_result_takes_little_memory_of_the_host(name: str) -> None:
 @pytest.mark.promise("W-03")
 def test_a_script_whose_result_has_too_many_values_is_told(sandbox: benches.Bench) -> None:
     """An honest worker says so itself, and what a text holds is no value."""
-    outcome = sandbox("[[] for _ in range(200_000)]")
+    outcome = sandbox("[[] for _ in range(200_000)]", timeout_ms=60_000)
     assert outcome.fault is not None
     assert (outcome.fault.code, "values" in outcome.fault.message) == ("limit.output", True)
-    assert sandbox("'[],' * 200_000").fault is None
-    assert sandbox("list(range(50_000))").fault is None
+    assert sandbox("'[],' * 200_000", timeout_ms=60_000).fault is None
+    assert sandbox("list(range(50_000))", timeout_ms=60_000).fault is None
     assert sandbox.works()
 
 
@@ -897,16 +904,16 @@ def test_without_its_bound_each_attack_on_answers_comes_through(
     streams = framed(4, CALL + ',"stream":true}') * 9 + framed(5, "{}")
     calls = framed(6, '{"calls":[' + ",".join([CALL + "}"] * 40) + "]}")
     twice = framed(4, CALL + "}") + framed(8, '{"answer":1}') * 2 + framed(5, "{}")
-    limits = runs.Limits(timeout_ms=500, response_bytes=1 << 40)
-    monkeypatch.setattr("security_tests.peer.JOB", limits)
+    # None of these attacks is about time, and a busy machine takes longer than the usual two seconds.
+    monkeypatch.setattr("security_tests.peer.JOB", runs.Limits(timeout_ms=60_000, response_bytes=1 << 40))
 
-    def most(data: bytes) -> int:
-        under_way = Endless()
+    def most(data: bytes, together: int = 0) -> int:
+        under_way = Endless(together)
         peer.converse(data, under_way)
         patience.until(lambda: under_way.opened == under_way.closed)
         return under_way.most
 
-    assert (most(streams), most(calls)) == (8, 8)
+    assert (most(streams), most(calls, together=8)) == (8, 8)
     assert (peer.converse(twice).fault or runs.Fault("", "")).code == "worker.protocol"
     assert "STOP of an answer that is none" in caplog.text
     with monkeypatch.context() as patch:
@@ -914,7 +921,7 @@ def test_without_its_bound_each_attack_on_answers_comes_through(
         assert most(streams) == 9
     with monkeypatch.context() as patch:
         patch.setattr(batch, "MAX_IN_FLIGHT", 100)
-        assert most(calls) > 8
+        assert most(calls, together=9) > 8
     with monkeypatch.context() as patch:
         patch.setattr(replies.Replies, "stop", lambda _self, _number: None)
         assert peer.converse(twice).fault is None

@@ -2,12 +2,13 @@
 the store, before a request is sent, before its answer is read, before the end is put on record.
 
 `main` is the command line, which dies at the point that $DIES_AT names: `answer 3` is the third answer that is waited
-for. At $STOPS_AT it stops, and may send a request only in half a second. `Deaths` forks a process for each death from one that has made everything ready, since that takes a second.
+for. At $STOPS_AT it stops, and may send a request only within `SEND_S`. `Deaths` forks a process for each death from one that has made everything ready, since that takes a second.
 """
 
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import signal
 import sys
@@ -30,7 +31,7 @@ from kubescript.broker import operation
 from kubescript.changes import planning, recovery, work
 from kubescript.changes.store import store
 from kubescript.changes.writer import WritableAccess
-from kubescript.cluster import connections, http, live  # noqa: F401 - likewise
+from kubescript.cluster import connections, http, live, timers  # noqa: F401 - likewise
 from kubescript.request import request
 from kubescript_masking.host import pool
 from kubescript_sandbox import runs
@@ -40,6 +41,9 @@ from tests.kit.processes import CONTEXT
 
 DIES_AT: Final = "DIES_AT"
 STOPS_AT: Final = "STOPS_AT"
+SEND_S: Final = 6.0
+"""How long after its mark a command line that stops may send a request. A slow machine must get to the point by then."""
+_SLEEP_S: Final = 3600.0
 Reached = Callable[[str], None]
 """Told of each point that is reached, by its name."""
 
@@ -127,7 +131,7 @@ def main() -> None:
     plant(reached)
     no_lease()
     if STOPS_AT in os.environ:
-        work._SEND_S = 0.5  # type: ignore[misc]
+        work._SEND_S = SEND_S  # type: ignore[misc]
     from kubescript.cli import main as cli
 
     cli.main()
@@ -164,7 +168,8 @@ class _Order:
     """The plan that it applies; empty for what a server does at its start."""
     dies_at: int = 0
     stops_at: str = ""
-    send_s: float = work._SEND_S
+    sleeps: bool = False
+    """Whether it has become too late to send anything when the process goes on."""
     continues: bool = False
     """Whether the process of this plan that has stopped goes on."""
 
@@ -183,10 +188,10 @@ class Deaths:
         """What a server does at its start."""
         return self._successful(_Order())
 
-    def stop(self, plan: str, at: str, send_s: float = work._SEND_S) -> None:
-        """Applies an approved plan in a process that stops (SIGSTOP) at a point: `mark 2` is the second mark. `send_s`
-        is how long after its mark a request may be sent."""
-        life = self._live(_Order(plan, stops_at=at, send_s=send_s))
+    def stop(self, plan: str, at: str, *, sleeps: bool = False) -> None:
+        """Applies an approved plan in a process that stops (SIGSTOP) at a point: `mark 2` is the second mark. If it
+        `sleeps`, then when it goes on it is too late to send what it had marked before."""
+        life = self._live(_Order(plan, stops_at=at, sleeps=sleeps))
         assert life is None, (at, life)
 
     def resume(self, plan: str) -> Life:
@@ -289,13 +294,19 @@ def _live(parts: app.Application, audit: Path, order: _Order, writer: int, scrip
     """A process from its birth to its end. It has store, connections and audit record of its own."""
     code = 1
     try:
-        work._SEND_S = order.send_s  # type: ignore[misc]
+        if order.stops_at:
+            # No time that passes until it stops, or until the test goes on, decides what it sends: its clock does.
+            work._SEND_S = _SLEEP_S / 2  # type: ignore[misc]
+            work._LOOK_S = math.inf  # type: ignore[misc]
         seen: Counter[str] = Counter()
 
         def reached(name: str) -> None:
             seen[name] += 1
             if f"{name} {seen[name]}" == order.stops_at:
                 os.kill(os.getpid(), signal.SIGSTOP)
+                if order.sleeps:
+                    uptime = timers.uptime
+                    timers.uptime = lambda: uptime() + _SLEEP_S
             if name in {"bytes", "held"}:  # who dies here has the same behind it as at `send`
                 return
             os.write(writer, f"{name} ".encode())

@@ -17,7 +17,7 @@ from typing import Any, Final
 from kubernetes import client
 
 from tests.kit import patience
-from tests.kit.controlplane import official_client, writer
+from tests.kit.controlplane import official_client, rights, writer
 
 __all__ = ["MANAGED_CLUSTER", "PROFILE", "Hub", "definition"]
 
@@ -77,7 +77,7 @@ class Hub:
         return str(made.status.token)
 
     def bind(self, account: str, rules: Sequence[Object], *, in_all: bool) -> None:
-        """Gives a service account of the namespace rights there, or in all namespaces."""
+        """Gives a service account of the namespace rights there, or in all namespaces, and waits until it has them."""
         prefix = "Cluster" if in_all else ""
         name = f"{self.namespace}-{account}"
         meta = {"name": name} if in_all else {"name": name, "namespace": self.namespace}
@@ -86,6 +86,13 @@ class Hub:
         subjects = [{"kind": "ServiceAccount", "name": account, "namespace": self.namespace}]
         role = {"apiGroup": "rbac.authorization.k8s.io", "kind": f"{prefix}Role", "name": name}
         self.put(rbac | {"kind": f"{prefix}RoleBinding", "subjects": subjects, "roleRef": role})
+        rule = rules[0]
+        group, resource, verb = rule["apiGroups"][0], rule["resources"][0], rule["verbs"][0]
+        where = {} if in_all else {"namespace": self.namespace}
+        if names := rule.get("resourceNames"):
+            where["name"] = names[0]
+        user = f"system:serviceaccount:{self.namespace}:{account}"
+        rights.wait(self.kubeconfig, user, verb, resource, group=group, **where)
 
     def cluster(self) -> Object:
         """The section of a kubeconfig that names the API server."""

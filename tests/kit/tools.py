@@ -35,19 +35,29 @@ def calling(
     mode: str = "auto",
     asked: ElicitationFnT | None = None,
     transport: str = "memory",
+    heard: list[str] | None = None,
 ) -> Iterator[Call]:
-    """One server with these toolsets and one client for many calls; `asked` answers for the person at it."""
+    """One server with these toolsets and one client for many calls; `asked` answers for the person at it, and `heard`
+    gets what the calls report of their progress."""
     connected = clients.connect(transport, ("--toolsets", toolsets, *flags), mode, asked)
     with start_blocking_portal() as portal, portal.wrap_async_context_manager(connected) as client:
 
         def call(tool: str, /, **arguments: object) -> mcp_types.CallToolResult:
-            return portal.call(_call, client, tool, arguments)
+            return portal.call(_call, client, tool, arguments, heard)
 
         yield call
 
 
-async def _call(client: Client, tool: str, arguments: dict[str, object]) -> mcp_types.CallToolResult:
-    return await client.call_tool(tool, arguments)
+async def _call(
+    client: Client, tool: str, arguments: dict[str, object], heard: list[str] | None
+) -> mcp_types.CallToolResult:
+    if heard is None:
+        return await client.call_tool(tool, arguments)
+
+    async def hear(progress: float, total: float | None, message: str | None) -> None:
+        heard.append(message or "")
+
+    return await client.call_tool(tool, arguments, progress_callback=hear)
 
 
 def text(result: mcp_types.CallToolResult) -> str:

@@ -6,7 +6,6 @@ from __future__ import annotations
 import functools
 import json
 import threading
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final
@@ -18,7 +17,8 @@ from kubescript.broker import operation
 from kubescript.changes import impact
 from kubescript.changes import plan as kept_plan
 from kubescript_sandbox import runs
-from tests.kit import plan_mode
+from tests.kit import patience, plan_mode
+from tests.kit.controlplane import rights
 from tests.kit.controlplane.server import ControlPlane
 from tests.kit.controlplane.writer import Object, Writer
 
@@ -321,6 +321,7 @@ def test_what_could_not_be_read_is_said(scratch: ControlPlane, shop: Shop, plan:
         "subjects": [{"apiGroup": RBAC, "kind": "User", "name": "few-shop"}],
     })  # fmt: skip
     kubeconfig = scratch.kubeconfig_for(f"few-{shop.namespace}")
+    rights.wait(scratch.kubeconfig, f"few-{shop.namespace}", "list", "pods", namespace=shop.namespace)
     targets = targets_of(plan, "replicasets.apps/web-1")
     with plan_mode.planner(kubeconfig, namespace=shop.namespace) as few:
         (lines,) = told(few, targets)
@@ -480,9 +481,11 @@ def test_workloads_are_followed_at_the_same_time(plan: plan_mode.Planner, shop: 
     for each in made:
         shop.create(each)
 
+    unseen = "deployments.apps shop/late-deployment: the deployment controller has not seen the change yet"
+
     def later() -> None:
+        patience.until(lambda: unseen in plan.progress)
         for each in reversed(made):
-            time.sleep(0.3)
             shop.write_status(each, READY)
 
     thread = threading.Thread(target=later)
@@ -493,9 +496,7 @@ def test_workloads_are_followed_at_the_same_time(plan: plan_mode.Planner, shop: 
         "deployments.apps shop/late-deployment: ready, 3 of 3",
         "statefulsets.apps shop/late-statefulset: ready, 3 of 3",
     ]
-    assert (
-        "deployments.apps shop/late-deployment: the deployment controller has not seen the change yet" in plan.progress
-    )
+    assert unseen in plan.progress
 
 
 def test_a_workload_that_fails_does_not_keep_the_others_waiting(plan: plan_mode.Planner, shop: Shop) -> None:

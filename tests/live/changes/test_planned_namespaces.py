@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import secrets
-import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,10 +13,13 @@ import pytest
 import yaml
 from kubernetes import client
 
+from kubescript import types
 from kubescript.changes import planned_namespace
 from kubescript.changes.ask import form
+from kubescript.cluster import live
+from kubescript.request import request
 from tests.kit import app_objects, planned
-from tests.kit.controlplane import official_client
+from tests.kit.controlplane import official_client, rights
 from tests.kit.controlplane.server import ControlPlane
 from tests.kit.controlplane.writer import Object, Writer
 
@@ -123,7 +125,7 @@ def test_rights_and_custom_resources_go_into_it_by_apply(place: Place) -> None:
     assert bound.read_namespaced_role_binding("reads", name).role_ref.name == "reads"
 
 
-def test_what_a_new_namespace_refuses_at_first_is_tried_again(place: Place) -> None:
+def test_what_a_new_namespace_refuses_at_first_is_tried_again(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     """Controllers make its service account and rights a moment later; here, somebody takes the label away that refuses
     the pod."""
     name = f"{TEAM}-soon"
@@ -133,10 +135,21 @@ def test_what_a_new_namespace_refuses_at_first_is_tried_again(place: Place) -> N
         f"core.create_namespaced_pod('{name}', {POD!r})\n1"
     )
     labels = {"metadata": {"labels": {label: None}}}
-    relabeling = threading.Timer(1, place.core.patch_namespace, [name, labels])
-    ended = place.plans.apply(made, lambda done: relabeling.start() if done == 1 else None)
-    relabeling.join()
+    perform = live.Live.perform
+    refused: list[str] = []
+
+    def performed(self: live.Live, call: request.Request, *arguments: Any) -> types.Response:
+        answer = perform(self, call, *arguments)
+        if call.namespace == name and call.resource == "pods" and answer.status == 403:
+            refused.append(call.verb)
+            place.core.patch_namespace(name, labels)
+        return answer
+
+    monkeypatch.setattr(live.Live, "perform", performed)
+    monkeypatch.setattr(planned_namespace, "_SETTLE_S", 120)  # however slow this machine is
+    ended = place.plans.apply(made)
     assert (ended.state, ended.text) == ("applied", "2 of 2 changes were made")
+    assert set(refused) == {"create"}
 
 
 def test_a_plan_whose_server_has_died_goes_on_in_the_namespace_that_it_has_made(place: Place) -> None:
@@ -208,16 +221,16 @@ def test_a_binding_of_a_planned_role_takes_a_plan_of_its_own_for_who_may_not_bin
     """The API server looks for the Role's rules, which are not there yet, unless its caller has the verb `bind`. The
     refusal says what to do, and that does it."""
     name = f"{TEAM}-bound"
-    rights: dict[str, Any] = {
+    named: dict[str, Any] = {
         "apiVersion": "rbac.authorization.k8s.io/v1",
         "metadata": {"name": "reads", "namespace": name},
     }
     rules = [{"apiGroups": [""], "resources": ["pods"], "verbs": ["get", "list"]}]
     of_rbac = {"apiGroup": "rbac.authorization.k8s.io"}
     made = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
-    role = {**rights, "kind": "Role", "rules": rules}
+    role = {**named, "kind": "Role", "rules": rules}
     binding = {
-        **rights,
+        **named,
         "kind": "RoleBinding",
         "subjects": [{**of_rbac, "kind": "Group", "name": TEAM}],
         "roleRef": {**of_rbac, "kind": "Role", "name": "reads"},
@@ -255,6 +268,7 @@ def as_author(
     rbac.create_cluster_role_binding(
         {"metadata": {"name": f"{TEAM}-author"}, "roleRef": reference, "subjects": [subject]}
     )
+    rights.wait(plane.kubeconfig, f"system:serviceaccount:{namespace}:author", "create", "namespaces")
     body = {"spec": {"expirationSeconds": 600}}
     token = place.core.create_namespaced_service_account_token("author", namespace, body).status.token
     found = yaml.safe_load(plane.kubeconfig.read_text())

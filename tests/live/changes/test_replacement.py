@@ -3,10 +3,10 @@ between; on a real API server."""
 
 from __future__ import annotations
 
+import contextlib
 import functools
-import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -140,14 +140,35 @@ def test_what_the_api_server_makes_of_the_name_is_shown_and_made(server: Server)
     assert job.spec.template.spec.active_deadline_seconds == 9
 
 
+@contextlib.contextmanager
+def at_the_second_look(name: str, act: Callable[[], object]) -> Iterator[None]:
+    """Acts when the application has seen that a deleted object is still there, and looks again."""
+    perform = live.Live.perform
+    deleted: list[bool] = []
+    looks: list[bool] = []
+
+    def performed(self: live.Live, call: request.Request, *arguments: Any) -> types.Response:
+        if deleted and call.method == "GET" and call.name == name:
+            looks.append(True)
+            if len(looks) == 2:
+                act()
+        answer = perform(self, call, *arguments)
+        if call.verb == "delete" and not call.dry_run:
+            deleted.append(True)
+        return answer
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(live.Live, "perform", performed)
+        yield
+    assert len(looks) >= 2
+
+
 def test_it_waits_until_the_old_one_is_gone(server: Server) -> None:
     """A finalizer holds it for a while."""
     old = server.create("held", **KEPT)
     shown = server.shown(anew("held"))
-    letting_go = threading.Timer(1, server.release, ["held"])
-    letting_go.start()
-    ended = server.apply(shown)
-    letting_go.join()
+    with at_the_second_look("held", lambda: server.release("held")):
+        ended = server.apply(shown)
     assert ended.state == "applied" and server.found("held").data == {"b": "2"}, ended.text
     assert server.found("held").metadata.uid != old
 
@@ -200,10 +221,8 @@ def test_what_somebody_else_makes_in_between_stays(server: Server) -> None:
         server.release("raced")
         server.create("raced", data={"theirs": "3"})
 
-    taking = threading.Timer(1, take)
-    taking.start()
-    ended = server.apply(shown)
-    taking.join()
+    with at_the_second_look("raced", take):
+        ended = server.apply(shown)
     assert ended.state == "stopped" and "1 of 2 changes were made" in ended.text, ended.text
     assert server.found("raced").data == {"theirs": "3"}
     assert server.apply(server.shown(anew("raced"))).state == "applied"

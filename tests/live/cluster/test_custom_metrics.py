@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from tests.kit import clients, metrics_adapter, paths, trails
+from tests.kit.controlplane import rights
 from tests.kit.controlplane.writer import Writer
 
 ROLE = {"apiGroups": ["custom.metrics.k8s.io", "external.metrics.k8s.io"], "resources": ["*"], "verbs": ["get", "list"]}
@@ -38,6 +39,7 @@ def adapter(tmp_path_factory: pytest.TempPathFactory) -> Iterator[metrics_adapte
         writer.create(
             {"apiVersion": f"{api}/v1", "kind": "ClusterRoleBinding", **named, "roleRef": role, "subjects": [subject]}
         )
+        rights.wait(adapter.plane.kubeconfig, "reader", "get", "pods", group="custom.metrics.k8s.io")
         adapter.write("namespaces/default/pods/web-0/http_requests", "1500m", "verb=get")
         adapter.write("namespaces/default/pods/web-1/http_requests", "7", "verb=post")
         adapter.write("nodes/node-0/heat", "41")

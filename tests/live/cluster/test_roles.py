@@ -18,7 +18,7 @@ from kubescript.guest.sdk.values import operations
 from kubescript.kube import kinds
 from kubescript.toolsets import gateway
 from tests.kit import clients, identities, paths, tools, trails
-from tests.kit.controlplane import official_client
+from tests.kit.controlplane import official_client, rights
 from tests.kit.controlplane.server import ControlPlane
 from tests.kit.controlplane.writer import Object, Writer
 from tests.kit.helm import releases
@@ -67,11 +67,15 @@ class Account:
             "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": role},
             "subjects": [{"kind": "ServiceAccount", "name": name, "namespace": namespace}],
         })  # fmt: skip
+        self.granted = grants(granted(*files))
+        group, resource, verb = min(self.granted)
+        resource, _, subresource = resource.partition("/")
+        user = f"system:serviceaccount:{namespace}:{name}"
+        rights.wait(plane.kubeconfig, user, verb, resource, group=group, subresource=subresource)
         asked = core.create_namespaced_service_account_token(name, namespace, {"spec": {"expirationSeconds": 3600}})
         self.kubeconfig = identities.kubeconfig(plane, folder / "kubeconfig", {name: {"token": asked.status.token}})
         self.record = folder / "audit.jsonl"
         """A kubeconfig with its token."""
-        self.granted = grants(granted(*files))
         self.settings = folder / "kubescript.toml"
 
     def write_settings(self, text: str = "") -> tuple[str, str]:

@@ -14,6 +14,7 @@ import pytest
 
 from kubescript_safety.controlplane import kubelets, pki
 from tests.kit import clients, paths, trails
+from tests.kit.controlplane import rights
 from tests.kit.controlplane.server import ControlPlane
 from tests.kit.controlplane.writer import Writer
 
@@ -79,6 +80,7 @@ def kubeconfig(written: ControlPlane) -> Path:
             ]
         ]
     )
+    rights.wait(written.kubeconfig, "kubelet-reader", "get", "nodes", subresource="proxy", name=NODE)
     return written.kubeconfig_for("kubelet-reader")
 
 

@@ -20,6 +20,7 @@ from kubescript import installation, logs
 from tests.kit import clients, tools, trails
 from tests.kit import google as googles
 from tests.kit.api_server import Server
+from tests.kit.controlplane import rights
 from tests.kit.controlplane.server import ControlPlane
 from tests.kit.controlplane.writer import Object, Writer
 from tests.kit.google import Google
@@ -47,6 +48,7 @@ def tokens(scratch: ControlPlane) -> tuple[str, str]:
     ]
     namespace: Object = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}}
     Writer(scratch.kubeconfig).create_all([[namespace, binding], made])
+    rights.wait(scratch.kubeconfig, READER, "list", "namespaces")
     words = ("create", "token", "-n", NAMESPACE)
     first, second = (tools.typed_by_kubectl(scratch.kubeconfig, *words, name).strip() for name in names)
     return first, second

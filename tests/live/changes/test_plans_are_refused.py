@@ -16,7 +16,7 @@ from mcp.shared.exceptions import MCPError
 
 from kubescript_safety.controlplane.commands import ADDRESS
 from tests.kit import clients, patience, people, rollouts, visitor
-from tests.kit.controlplane import logged
+from tests.kit.controlplane import logged, rights
 from tests.kit.controlplane.writer import Writer
 
 pytestmark = pytest.mark.timeout(300)
@@ -25,7 +25,6 @@ RBAC: Final = "rbac.authorization.k8s.io"
 MODERN: Final = "2026-07-28"
 PLANS: Final = "[plans]\nfollow_s = 0\n"
 """Nothing rolls out here."""
-SHORT: Final = PLANS + "expires_s = 10\n"
 IMPATIENT: Final = PLANS + "ask_s = 1\n"
 TWO_PEOPLE: Final = IMPATIENT + '[[write_policy.approvals]]\nnamespaces = ["shop-*"]\ncount = 2\n'
 ALONE: Final = "it needs the approval of 2 other people"
@@ -282,7 +281,9 @@ def test_nothing_is_sent_once_the_plan_has_expired(
 ) -> None:
     """The person at a client of either era is told, and whoever looks at a terminal; and a page that was open before
     does not have it applied."""
-    flags = people.flags(tmp_path, ours.kubeconfig, SHORT)
+    # As long as a plan, a question and a page may take, and no longer: the test waits for the end.
+    short = f"{PLANS}expires_s = {min(round(patience.scaled(10)), 30)}\n"
+    flags = people.flags(tmp_path, ours.kubeconfig, short)
     with people.server(flags, environment) as server, ours.unchanged():
 
         def expire(_question: people.Question) -> None:
@@ -362,6 +363,7 @@ def of_a_maker(plane: logged.Logged, namespace: str, folder: Path) -> Path:
         "roleRef": {"apiGroup": RBAC, "kind": "Role", "name": "maker"},
         "subjects": [{"apiGroup": RBAC, "kind": "User", "name": "maker"}],
     })  # fmt: skip
+    rights.wait(plane.plane.kubeconfig, "maker", "create", "configmaps", namespace=namespace)
     file = folder / "kubeconfig"
     file.write_text(plane.plane.kubeconfig_for("maker").read_text())
     return file

@@ -7,13 +7,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import mcp_types
 import pytest
+from kubernetes import client
 from selenium import webdriver
 
 from kubescript_safety.controlplane import live
-from tests.kit import app_objects, browser, clients, people, rollouts
+from tests.kit import app_objects, browser, clients, patience, people, rollouts
 from tests.kit.controlplane.writer import Writer
 
 pytestmark = pytest.mark.timeout(300)
@@ -35,16 +37,23 @@ def window() -> Iterator[webdriver.Chrome]:
 
 @pytest.fixture
 def ours(live_cluster: live.Cluster) -> rollouts.Shop:
-    """A shop that runs."""
+    """A shop that runs, and whose pods are behind a Service."""
     made = rollouts.Shop(live_cluster)
     made.open()
     Writer(live_cluster.plane.kubeconfig).create(app_objects.service(made.namespace, "web", "web"))
+    slices: Any = client.DiscoveryV1Api(made.core.api_client)
+
+    def ready() -> int:
+        found = slices.list_namespaced_endpoint_slice(made.namespace).items
+        return sum(bool(each.conditions.ready) for one in found for each in one.endpoints or ())
+
+    made.wait_for(lambda: ready() == rollouts.DEPLOYMENTS["web"])
     return made
 
 
 @pytest.fixture
 def flags(ours: rollouts.Shop, tmp_path: Path) -> list[str]:
-    return people.flags(tmp_path, ours.kubeconfig)
+    return people.flags(tmp_path, ours.kubeconfig, "[plans]\nfollow_s = 200\n")
 
 
 @pytest.fixture
@@ -160,7 +169,8 @@ def test_a_rollout_that_fails_is_told_with_the_reasons_of_its_pods(
     """The plan was applied; the answer says that the new pods do not come up, and why."""
     ours = rollouts.Shop(live_cluster, image="worker:missing")
     ours.open()
-    flags = people.flags(tmp_path, ours.kubeconfig, "[plans]\nfollow_s = 10\n")
+    follow_s = min(round(patience.scaled(10)), 30)  # for the others to be ready: this one never is
+    flags = people.flags(tmp_path, ours.kubeconfig, f"[plans]\nfollow_s = {follow_s}\n")
     with people.talk(flags, environment, people.Client()) as talk:
         said = clients.text(talk.ask(ours.release))
     assert "applied; 5 of 5 changes were made" in said

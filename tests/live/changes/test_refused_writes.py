@@ -70,7 +70,7 @@ def run(kubeconfig: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[
 
     def run(line: str) -> None:
         done = subprocess.run(
-            ["sh", "-c", line], cwd=folder, env=environment, capture_output=True, text=True, timeout=60
+            ["sh", "-c", line], cwd=folder, env=environment, capture_output=True, text=True, timeout=300
         )
         assert done.returncode == 0, (line, done.stderr)
         assert [each.name for each in folder.iterdir()] == ["bin"], line

@@ -255,7 +255,7 @@ contexts = ["lab"]
 
 def counted(port: int) -> list[str]:
     """What the metrics say of the calls of API servers, which is a moment behind."""
-    seen = httpx2.get(f"http://127.0.0.1:{port}/metrics", headers={"Authorization": f"Bearer {TOKEN}"}).text
+    seen = httpx2.get(f"http://127.0.0.1:{port}/metrics", headers={"Authorization": f"Bearer {TOKEN}"}, timeout=60).text
     return [line for line in seen.splitlines() if line.startswith("kubescript_api_calls_total{")]
 
 

@@ -165,12 +165,15 @@ def test_writes_beyond_the_limit_of_a_minute_are_refused_and_reads_go_on(place: 
         people.joined(port, MODERN) as third,
         people.joined(port, MODERN) as fourth,
     ):
-        for talk, count in ((one, 3), (other, 3), (third, 2), (fourth, 1)):
-            assert clients.text(talk.ask(place.dry_runs(count))) == "done"
-        for talk in (one, other, third, fourth):
-            refused = talk.ask(place.dry_runs(1))
-            assert refused.is_error and "3 writes a minute are permitted" in clients.whole(refused)
-            assert clients.text(talk.ask(listed)).isdecimal()
+        # One after the other, so that the last of its calls comes within the minute of its first, on any machine.
+        for those in (((one, 3),), ((other, 3),), ((third, 2), (fourth, 1))):
+            for talk, count in those:
+                assert clients.text(talk.ask(place.dry_runs(count))) == "done"
+            for talk, _ in those:
+                refused = talk.ask(place.dry_runs(1))
+                assert refused.is_error and "3 writes a minute are permitted" in clients.whole(refused)
+            for talk, _ in those:
+                assert clients.text(talk.ask(listed)).isdecimal()
 
 
 # --- answers that are none ---------------------------------------------------------------------------------------------

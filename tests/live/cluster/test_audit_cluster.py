@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import importlib
 import json
-import time
 from collections.abc import Iterator
 from copy import deepcopy
 from pathlib import Path
@@ -16,7 +15,7 @@ import pytest
 import yaml
 
 from kubescript_safety.controlplane import build
-from tests.kit import audit_page, clients, trails
+from tests.kit import audit_page, clients, patience, trails
 from tests.kit.controlplane.server import ControlPlane
 
 official: Any = importlib.import_module("kubernetes.client")
@@ -239,7 +238,7 @@ def test_the_role_allows_exactly_what_was_done(
     api = admin(plane)
     kubeconfig = account(plane, api, folder)
     apply(api, done.stdout)
-    assert eventually(lambda: ask(kubeconfig) == answers), ask(kubeconfig)
+    patience.until(lambda: ask(kubeconfig) == answers, 200)
     tried = 0
     rbac = official.RbacAuthorizationV1Api(api)
 
@@ -313,11 +312,3 @@ def apply(api: Any, text: str) -> None:
     }
     for one in yaml.safe_load_all(text.replace("\n# ", "\n")):
         makers[one["kind"]](one)
-
-
-def eventually(condition: Any) -> bool:
-    end = time.monotonic() + 10
-    while not condition():
-        if time.monotonic() > end:
-            return False
-    return True

@@ -67,17 +67,17 @@ def test_a_caller_may_act_with_the_token_of_his_own_service_account(callers: Cal
 
     with callers.serving('acts_as = "caller"', "[auth]\ntoken_review = true") as port:
         anyio.run(ask, port)
-        forged = httpx2.get(f"http://127.0.0.1:{port}/info", headers={"authorization": "Bearer x.y.z"})
+        forged = httpx2.get(f"http://127.0.0.1:{port}/info", headers={"authorization": "Bearer x.y.z"}, timeout=60)
         assert forged.status_code == 401
 
 
 def test_nobody_is_served_without_a_token(callers: Callers, impersonating: int) -> None:
     for path in ("mcp", "sse", "info", "tools", "sse-status", "metrics"):
-        answer = httpx2.get(f"http://127.0.0.1:{impersonating}/{path}")
+        answer = httpx2.get(f"http://127.0.0.1:{impersonating}/{path}", timeout=60)
         assert answer.status_code == 401, path
         assert answer.headers["www-authenticate"].startswith("Bearer "), path
-    assert httpx2.get(f"http://127.0.0.1:{impersonating}/health").json() == {"status": "healthy"}
-    assert httpx2.get(f"http://127.0.0.1:{impersonating}/ready").json() == {"status": "ready"}
+    assert httpx2.get(f"http://127.0.0.1:{impersonating}/health", timeout=60).json() == {"status": "healthy"}
+    assert httpx2.get(f"http://127.0.0.1:{impersonating}/ready", timeout=60).json() == {"status": "ready"}
 
 
 RULES = """
@@ -120,7 +120,7 @@ def test_access_rules_say_what_each_caller_may_do(callers: Callers, tmp_path: Pa
     with callers.serving(settings, callers.tokens(), RULES, flags=flags) as port:
         anyio.run(ask, port)
         eve = {"authorization": f"Bearer {callers.secrets['eve']}"}
-        answer = httpx2.post(f"http://127.0.0.1:{port}/mcp", headers=eve | JSON, json=PING)
+        answer = httpx2.post(f"http://127.0.0.1:{port}/mcp", headers=eve | JSON, json=PING, timeout=60)
         assert answer.status_code == 403
         said = "none of this server's [[access]] tables fits user eve (groups: none); its operator can add one"
         assert answer.json()["error"] == {"code": mcp_types.INVALID_REQUEST, "message": said}
@@ -148,12 +148,12 @@ async def approves(_context: object, _params: object) -> mcp_types.ElicitResult:
 def test_a_session_is_worth_nothing_to_another_caller(callers: Callers, impersonating: int) -> None:
     url = f"http://127.0.0.1:{impersonating}"
     alice, bob = ({"authorization": f"Bearer {callers.secrets[name]}"} for name in ("alice", "bob"))
-    begun = httpx2.post(f"{url}/mcp", headers=alice | JSON, json=clients.INITIALIZE)
+    begun = httpx2.post(f"{url}/mcp", headers=alice | JSON, json=clients.INITIALIZE, timeout=60)
     session = {"mcp-session-id": begun.headers["mcp-session-id"]}
-    assert httpx2.post(f"{url}/mcp", headers=bob | JSON | session, json=PING).status_code == 404
-    assert httpx2.get(f"{url}/mcp", headers=bob | JSON | session).status_code == 404
-    assert httpx2.delete(f"{url}/mcp", headers=bob | JSON | session).status_code == 404
-    assert httpx2.post(f"{url}/mcp", headers=alice | JSON | session, json=PING).status_code == 200
+    assert httpx2.post(f"{url}/mcp", headers=bob | JSON | session, json=PING, timeout=60).status_code == 404
+    assert httpx2.get(f"{url}/mcp", headers=bob | JSON | session, timeout=60).status_code == 404
+    assert httpx2.delete(f"{url}/mcp", headers=bob | JSON | session, timeout=60).status_code == 404
+    assert httpx2.post(f"{url}/mcp", headers=alice | JSON | session, json=PING, timeout=60).status_code == 200
 
 
 def test_a_plain_post_is_answered_with_json(callers: Callers, impersonating: int) -> None:
@@ -162,7 +162,7 @@ def test_a_plain_post_is_answered_with_json(callers: Callers, impersonating: int
     script = READ.format(namespace=NAMESPACES["bob"])
     params = {"name": "evaluate_script", "arguments": {"script": script}}
     call = {"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": params}
-    answer = httpx2.post(f"http://127.0.0.1:{impersonating}/mcp", headers=headers, json=call, timeout=30)
+    answer = httpx2.post(f"http://127.0.0.1:{impersonating}/mcp", headers=headers, json=call, timeout=60)
     assert answer.headers["content-type"] == "application/json"
     assert answer.json()["id"] == 7
     assert "of-bob" in answer.json()["result"]["content"][0]["text"]
@@ -170,5 +170,5 @@ def test_a_plain_post_is_answered_with_json(callers: Callers, impersonating: int
 
 def test_probes_hear_whether_the_cluster_answers(callers: Callers, impersonating: int) -> None:
     headers = {"authorization": f"Bearer {callers.secrets['bob']}"}
-    ready = httpx2.get(f"http://127.0.0.1:{impersonating}/ready", headers=headers)
+    ready = httpx2.get(f"http://127.0.0.1:{impersonating}/ready", headers=headers, timeout=60)
     assert ready.json() == {"status": "ready", "checks": {"workers": "ok", "cluster": "ok", "callers": "ok"}}

@@ -284,7 +284,7 @@ def test_no_found_cluster_says_who_calls(
     with people.serving(*tables) as port:
         assert anyio.run(ask, port, people.account_token("bob")) == "true"
         headers = {"Authorization": "Bearer made-up-by-a-stranger"}
-        assert httpx2.post(f"http://127.0.0.1:{port}/mcp", headers=headers).status_code == 401
+        assert httpx2.post(f"http://127.0.0.1:{port}/mcp", headers=headers, timeout=60).status_code == 401
     assert not server.requests
     alone = (
         "\n".join(tables)

@@ -157,7 +157,9 @@ def test_status_pages(live: Path) -> None:
                 tools = (await client.list_tools()).model_dump_json()
                 return "\n".join([*answers, tools])
 
-        texts = [anyio.run(ask)] + [httpx2.get(f"http://127.0.0.1:{port}/{page}").text for page in ("info", "health")]
+        texts = [anyio.run(ask)] + [
+            httpx2.get(f"http://127.0.0.1:{port}/{page}", timeout=60).text for page in ("info", "health")
+        ]
     assert [planted.leaked(text) for text in texts] == [[], [], []]
 
 
@@ -168,7 +170,7 @@ def test_a_saved_cluster_is_masked(live: Path, tmp_path: Path) -> None:
         [clients.KUBESCRIPT, "snapshot", str(tmp_path / "saved"), "--kubeconfig", str(live)],
         capture_output=True,
         text=True,
-        timeout=100,
+        timeout=240,
     )
     assert done.returncode == 0, done.stderr
     files = [path for path in (tmp_path / "saved").rglob("*") if path.is_file()]

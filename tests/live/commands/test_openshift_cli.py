@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -87,6 +88,11 @@ def expected(line: str, kubeconfig: Path) -> str:
     return (done.stdout + done.stderr).rstrip("\n") or "(no result: the command has succeeded and written nothing)"
 
 
+def without_ages(text: str) -> str:
+    """A text with zeros for the numbers of its ages."""
+    return re.sub(r"\b(?:\d+[smhd])+\b", lambda age: re.sub(r"\d+", "0", age[0]), text)
+
+
 @pytest.mark.parametrize("line", LINES.strip().splitlines())
 def test_a_command_line_is_answered_byte_for_byte_as_kubectl_answers_it(
     line: str, talk: Talk, kubeconfig: Path
@@ -97,7 +103,7 @@ def test_a_command_line_is_answered_byte_for_byte_as_kubectl_answers_it(
         said = clients.whole(answer)
         if said == wanted:
             break
-    assert said == wanted
+    assert without_ages(said) == without_ages(wanted)  # on a slow machine, they have ticked each time
     assert answer.is_error == ("error command.failed: " in wanted)
 
 

@@ -60,7 +60,7 @@ def world(scratch: ControlPlane, callers: Callers, tmp_path_factory: pytest.Temp
         folder,
         scratch.kubeconfig,
         openshift=f'urls = ["{scratch.url}"]\nca_cert = "{authority}"',
-        more=f'{PLAIN}[limits]\ndefault_timeout_ms = 20000\n[audit]\nfile = "{folder}/audit.jsonl"\n',
+        more=f'{PLAIN}[limits]\ndefault_timeout_ms = 240000\n[audit]\nfile = "{folder}/audit.jsonl"\n',
     )
     tokens = {name: callers.account_token(name) for name in NAMESPACES}
     # The installed program: what is looked at are its processes.

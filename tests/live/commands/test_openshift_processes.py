@@ -42,7 +42,7 @@ def check_works(talk: Talk) -> None:
 
 def test_a_command_that_does_not_end_is_ended_at_the_deadline(kubeconfig: Path, tmp_path: Path) -> None:
     """The answer has what was written until then, and no process is left; a watch that still runs is no success."""
-    seconds = round(patience.scaled(3))  # for kubectl to begin
+    seconds = min(round(patience.scaled(6)), 20)  # for kubectl to begin
     with served(kubeconfig, tmp_path, more=f"[limits]\ndefault_timeout_ms = {seconds}000\n") as talk:
         check_works(talk)
         answer = talk.ask(ENDLESS)
@@ -95,7 +95,8 @@ class Watch:
 
 def test_sixteen_at_once_share_two_places(kubeconfig: Path, tmp_path: Path) -> None:
     """All are answered, and at no time are there more than two processes."""
-    with served(kubeconfig, tmp_path, top="processes_pool_size = 2") as talk:
+    more = "[limits]\ndefault_timeout_ms = 240000\nmax_timeout_ms = 240000\n"
+    with served(kubeconfig, tmp_path, top="processes_pool_size = 2", more=more) as talk:
         check_works(talk)  # it is warm: no process tries what this machine can
         with Watch(talk) as watch:
             calls = [talk.send("get pods -n shop -o custom-columns=N:.metadata.name") for _ in range(16)]

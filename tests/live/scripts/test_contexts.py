@@ -50,6 +50,11 @@ class Odd:
         self._listener = listener.Listener(self._serve)
         self.url = f"http://127.0.0.1:{self._listener.port}"
 
+    @property
+    def connections(self) -> int:
+        """How many there have been."""
+        return len(self._open)
+
     def _serve(self, sock: socket.socket) -> None:
         self._open.append(sock)
         self._behave(sock)
@@ -91,6 +96,7 @@ class Places:
     kubeconfig: Path
     snapshot: Path
     plane: ControlPlane
+    odd: dict[str, Odd]
 
     def config(self, folder: Path, text: str) -> Path:
         """A configuration file that serves some of them."""
@@ -151,7 +157,7 @@ def places(control_plane: ControlPlane, tmp_path_factory: pytest.TempPathFactory
         "apiVersion": "v1", "kind": "List",
         "items": [{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "default"}}],
     }))  # fmt: skip
-    yield Places(kubeconfig, saved, plane)
+    yield Places(kubeconfig, saved, plane, odd)
     for each in odd.values():
         each.close()
 
@@ -185,7 +191,7 @@ def server(config: Path) -> Iterator[Callable[..., str]]:
     """Asks one server, script after script."""
     with clients.application(["--toolsets", "code", "--config", str(config)]) as opened:
 
-        def ask(script: str, timeout: int = 20_000) -> str:
+        def ask(script: str, timeout: int = 120_000) -> str:
             async def run() -> str:
                 async with clients.joined(opened) as client:
                     return clients.text(await clients.evaluate(client, script, timeout=timeout))
@@ -215,11 +221,11 @@ def test_of_five_clusters_the_good_ones_answer_and_the_others_are_named(
 ) -> None:
     """One dead, one silent, one 401: the live one and the saved one answer, each fault names its context, and the
     receipt says so once more."""
-    config = places.config(tmp_path, FLEET.format(snapshot=places.snapshot, patience_ms=patience.scaled_ms(1_500)))
+    config = places.config(tmp_path, FLEET.format(snapshot=places.snapshot, patience_ms=patience.scaled_ms(2_500)))
     started = time.monotonic()
     is_error, text = evaluate(transport, ["--config", str(config)], NODES, timeout=300_000)
     assert not is_error, text
-    assert time.monotonic() - started < patience.scaled(12)
+    assert time.monotonic() - started < 120  # without patience, the silent one would take half of five minutes
     value = answer(text)
     assert value["found"] == {"prod-eu": ["default"], "incident-42": ["default"]}
     assert list(value["faults"]) == ["dead", "silent", "wrong"]
@@ -234,11 +240,13 @@ def test_of_five_clusters_the_good_ones_answer_and_the_others_are_named(
 @pytest.mark.parametrize("slow", ["silent", "drip", "trickle"])
 def test_a_slow_cluster_leaves_time_for_the_others(slow: str, places: Places, tmp_path: Path) -> None:
     """However a cluster fills the time, at most half of it is lost, and the next one answers in the same script."""
-    limits = f"[limits]\npatience_ms = {patience.scaled_ms(1_000)}\n"
+    limits = f"[limits]\npatience_ms = {patience.scaled_ms(2_000)}\n"
     config = places.config(tmp_path, f"{limits}[contexts.{slow}]\n[contexts.prod-eu]\n")
+    # Patience ends the wait for a head. A body may take half of the time, which is what is left to the next cluster.
+    timeout = patience.scaled_ms(6_000) if slow == "trickle" else 120_000
     with server(config) as ask:
         for _ in range(2):
-            text = ask(NODES, timeout=patience.scaled_ms(4_000))
+            text = ask(NODES, timeout=timeout)
             value = answer(text)
             assert value["found"] == {"prod-eu": ["default"]}
             assert "cluster.timeout" in value["faults"][slow]
@@ -253,7 +261,7 @@ def test_with_default_settings_a_silent_cluster_costs_no_more_than_its_patience(
         started = time.monotonic()
         value = answer(ask(NODES, timeout=240_000))
         assert value["found"] == {"prod-eu": ["default"]}
-        assert time.monotonic() - started < patience.scaled(13)
+        assert time.monotonic() - started < 90  # without patience, it would be half of four minutes
 
 
 @pytest.mark.promise("F-09")
@@ -391,10 +399,10 @@ def test_what_holds_for_one_context_is_not_in_the_environment(places: Places) ->
 
 def test_a_listed_cluster_that_is_down_does_not_stop_the_start(places: Places) -> None:
     """Connections are made when a script asks: a dead cluster on the list costs the start nothing."""
-    started = time.monotonic()
+    before = {name: each.connections for name, each in places.odd.items()}
     done = run("--kubeconfig", str(places.kubeconfig), "--contexts", "dead,silent,drip")
     assert json.loads(done.stdout) == ["dead", "silent", "drip"]
-    assert time.monotonic() - started < patience.scaled(10)
+    assert {name: each.connections for name, each in places.odd.items()} == before
 
 
 def test_two_kubeconfigs_may_use_the_same_name(places: Places, tmp_path: Path) -> None:
@@ -565,7 +573,7 @@ def test_info_and_health_say_nothing_of_the_clusters(places: Places, tmp_path: P
     """Who can reach the port learns neither a context's name nor an address; only whether anything can be written."""
     config = places.config(tmp_path, "[contexts.prod-eu]\n[contexts.lab]\nread_only = false\n")
     with clients.serving(["--toolsets", "code", "--config", str(config)]) as port:
-        info, health = (httpx2.get(f"http://127.0.0.1:{port}/{page}").text for page in ("info", "health"))
+        info, health = (httpx2.get(f"http://127.0.0.1:{port}/{page}", timeout=60).text for page in ("info", "health"))
     assert '"read_only":false' in info
     assert not any(word in info for word in ("prod-eu", '"lab"', "context"))
     assert not any(word in info + health for word in ("prod-eu", '"lab"', f":{places.plane.port}"))
@@ -787,11 +795,11 @@ def test_a_name_server_that_is_silent_costs_no_more_than_patience(places: Places
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as deaf:
         deaf.bind(("127.0.0.9", 53))
         resolver = tmp_path / "resolv.conf"
-        resolver.write_text("nameserver 127.0.0.9\noptions timeout:30 attempts:1\n")
+        resolver.write_text("nameserver 127.0.0.9\noptions timeout:30 attempts:5\n")
         far = write(tmp_path / "far", entry("far", {"server": "https://api.far.example:6443"}, {}))
         config = places.config(
             tmp_path,
-            f"[limits]\npatience_ms = {patience.scaled_ms(1_000)}\n"
+            f"[limits]\ndefault_timeout_ms = 300000\npatience_ms = {patience.scaled_ms(2_000)}\n"
             f'[contexts.far]\nkubeconfig = "{far}"\n[contexts.prod-eu]\n',
         )
         # The installed program: a warm process is in another mount namespace.
@@ -805,4 +813,4 @@ def test_a_name_server_that_is_silent_costs_no_more_than_patience(places: Places
     value = answer(done.stdout)
     assert value["found"] == {"prod-eu": ["default"]}
     assert "cluster.timeout" in value["faults"]["far"]
-    assert took < patience.scaled(6), took
+    assert took < 100, took  # the resolver would take 150 s

@@ -153,7 +153,8 @@ def test_a_watch_ends_before_its_script(kubeconfig: Path) -> None:
 
     async def ask() -> tuple[str, str]:
         async with clients.connect("memory", ["--kubeconfig", str(kubeconfig), "--log-level", "error"]) as client:
-            seen = clients.text(await clients.evaluate(client, script, timeout=patience.scaled_ms(4_000)))
+            timeout = min(patience.scaled_ms(6_000), 30_000)
+            seen = clients.text(await clients.evaluate(client, script, timeout=timeout))
             return seen, clients.text(await clients.evaluate(client, 'len(k8s.coreV1().list_namespaced_pod("shop"))'))
 
     seen, counted = anyio.run(ask)

@@ -47,7 +47,7 @@ def saved(live: Ask, kubeconfig: Path, tmp_path_factory: pytest.TempPathFactory)
     """Asks a snapshot of it, saved with its logs."""
     out = tmp_path_factory.mktemp("snapshot") / "saved"
     command = [clients.KUBESCRIPT, "snapshot", str(out), "--logs", "500", "--kubeconfig", str(kubeconfig)]
-    subprocess.run(command, check=True, timeout=120, capture_output=True)
+    subprocess.run(command, check=True, timeout=240, capture_output=True)
     with clients.asking("--snapshot", str(out)) as ask:
         yield lambda script: clients.whole(ask(PRELUDE + script))
 

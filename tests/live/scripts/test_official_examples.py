@@ -241,7 +241,7 @@ EXAMPLES: dict[str, Example] = {
     "watch/watch_recovery.py": Example(
         "import urllib3\nfrom kubernetes import config\nfrom kubernetes.client import api_client\nfrom kubernetes.client.exceptions import ApiException\n"
         "from kubernetes.dynamic.client import DynamicClient\nconfig.load_kube_config()\nclient = DynamicClient(api_client.ApiClient())\napi = client.resources.get(api_version='v1', kind='Pod')\n"
-        "resource_version = None\ntry:\n    for event in api.watch(namespace='shop', resource_version=resource_version, allow_watch_bookmarks=True, timeout=2):\n"
+        "resource_version = None\ntry:\n    for event in api.watch(namespace='shop', resource_version=resource_version, allow_watch_bookmarks=True, timeout=20):\n"
         "        resource_version = event['object'].metadata.resourceVersion\n        print('Event: %s %s %s' % (resource_version, event['type'], event['object'].metadata.name))\n        break\n"
         "except ApiException as err:\n    if err.status != 410:\n        raise\nexcept urllib3.exceptions.ProtocolError:\n    print('lost')",
         (r"\AEvent: \d+ ADDED \S+\n",),

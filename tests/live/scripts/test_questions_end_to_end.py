@@ -27,7 +27,7 @@ def saved(kubeconfig: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The live cluster, saved as a user saves it."""
     out = tmp_path_factory.mktemp("snapshot") / "saved"
     command = [clients.KUBESCRIPT, "snapshot", str(out), "--kubeconfig", str(kubeconfig), "--log-level", "warning"]
-    subprocess.run(command, check=True, timeout=120)
+    subprocess.run(command, check=True, timeout=240)
     return out
 
 

@@ -49,9 +49,9 @@ v1, w, seen = client.CoreV1Api(), watch.Watch(), []
 
 
 def test_a_watch_that_is_stopped_ends_at_once(flags: list[str]) -> None:
-    """Of a watch of 60 s the script takes three events and goes on; the connection is of use to the next script."""
+    """Of a watch of ten minutes the script takes three events and goes on; the connection is of use to the next script."""
     loop = """
-for event in w.stream(v1.list_pod_for_all_namespaces, timeout_seconds=60):
+for event in w.stream(v1.list_pod_for_all_namespaces, timeout_seconds=600):
     seen.append((event["type"], event["object"].metadata.name))
     if len(seen) == 3:
         {}
@@ -62,7 +62,7 @@ for event in w.stream(v1.list_pod_for_all_namespaces, timeout_seconds=60):
         flags, *(WATCH + loop.format(leave) for leave in ("break", "w.stop()")), "len(k8s.coreV1().list_node())"
     )
     assert answers[:2] == ['[3,"ADDED",true]'] * 2 and int(answers[2]) > 0
-    assert time.monotonic() - started < 50
+    assert time.monotonic() - started < 200
 
 
 def test_progress_reaches_the_client_inside_a_watch(flags: list[str]) -> None:
@@ -70,20 +70,32 @@ def test_progress_reaches_the_client_inside_a_watch(flags: list[str]) -> None:
     script = (
         WATCH
         + """
-for event in w.stream(v1.list_namespace, timeout_seconds=8):
+for event in w.stream(v1.list_namespace, timeout_seconds=280):
     name = event["object"].metadata.name
     found = k8s.parallel([lambda n=n: v1.list_namespaced_pod(name, limit=n) for n in (1, 2)])
     seen.append(sum(map(len, found)))
     if len(seen) <= 8:  # of more than ten in a row the last waits for the script's next frame: kubescript_sandbox/host/progress.py
         ctx.progress(len(seen), None, name)
-min(len(seen), 8)
 """
     )
-    (answer,), seen = ask(flags, script)
-    ended = time.monotonic()
-    count = int(answer.split("\n")[0])
-    assert count > 3 and [done for _, done, _ in seen] == [float(n + 1) for n in range(count)]
-    assert ended - seen[count - 1][0] > 1.5, "the last report came with the end of the watch"
+    seen: list[float] = []
+
+    async def talk() -> None:
+        async with clients.connect("memory", flags) as client, anyio.create_task_group() as call:
+
+            async def on_progress(progress: float, total: float | None, message: str | None) -> None:
+                if progress >= 1 and progress.is_integer():  # a heartbeat adds a thousandth
+                    seen.append(progress)
+                if len(seen) == 8:
+                    call.cancel_scope.cancel()
+
+            arguments = {"script": script, "timeout": 290_000}
+            with anyio.fail_after(200):  # long before the end of the watch
+                await client.call_tool("evaluate_script", arguments, progress_callback=on_progress)
+            raise AssertionError("the watch has ended before its reports came")
+
+    anyio.run(talk)
+    assert seen == [float(n + 1) for n in range(8)]
 
 
 def test_progress_reaches_the_client_inside_parallel_calls(flags: list[str]) -> None:
@@ -118,7 +130,7 @@ k8s.parallel([lambda: k8s.coreV1().list_node(), lambda: k8s.coreV1().list_namesp
 print("x" * 99)
 after = {**ctx.budget}
 words = [b.calls == b["api_calls"] == b.api_calls_left == b.remaining_calls, b.bytes == b.response_bytes, b.output == b.output_bytes,
-         b.get("api_calls") == b().api_calls, abs(b.remaining_ms - ctx.remaining_ms) < 50, len(repr(b)) < 120, "api_calls" in b]
+         b.get("api_calls") == b().api_calls, ctx.remaining_ms >= b.remaining_ms >= ctx.remaining_ms, len(repr(b)) < 120, "api_calls" in b]
 [before, after, ctx.to_dict()["api_calls"], words]
 """
     (answer,), _ = ask(flags, script)

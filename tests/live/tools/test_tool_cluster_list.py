@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.kit import clients, listener, paths, tools
+from tests.kit import clients, listener, paths, patience, tools
 from tests.kit.controlplane.fixture import facts
 from tests.kit.controlplane.server import ControlPlane
 
@@ -21,7 +21,8 @@ kubeconfig = "{kubeconfig}"
 context = "prod-eu"
 log_level = "error"
 [limits]
-patience_ms = 3000
+default_timeout_ms = 300000
+patience_ms = {patience_ms}
 [contexts.prod-eu]
 [contexts.demo]
 snapshot = "{demo}"
@@ -55,7 +56,8 @@ def call(kubeconfig: Path, control_plane: ControlPlane, tmp_path_factory: pytest
     }
     (folder / "kubeconfig").write_text(yaml.safe_dump({"apiVersion": "v1", "kind": "Config", **written}))
     config = folder / "kubescript.toml"
-    config.write_text(CONFIG.format(kubeconfig=folder / "kubeconfig", demo=DEMO))
+    patience_ms = patience.scaled_ms(4_000)
+    config.write_text(CONFIG.format(kubeconfig=folder / "kubeconfig", demo=DEMO, patience_ms=patience_ms))
     with contextlib.closing(silent), tools.calling("--config", str(config)) as made:
         yield made
 

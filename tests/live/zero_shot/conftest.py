@@ -51,7 +51,7 @@ def saved(kubeconfig: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
         "--log-level",
         "warning",
     ]
-    subprocess.run(command, check=True, timeout=120)
+    subprocess.run(command, check=True, timeout=240)
     return out
 
 

@@ -25,6 +25,8 @@ RBAC: Final = "rbac.authorization.k8s.io"
 MODERN: Final = "2026-07-28"
 PLANS: Final = "[plans]\nfollow_s = 0\n"
 """Nothing rolls out here."""
+SHORT: Final = PLANS + "expires_s = 20\n"
+"""As long as a plan, its question and its page may take, and no longer: a test waits for the end."""
 IMPATIENT: Final = PLANS + "ask_s = 1\n"
 TWO_PEOPLE: Final = IMPATIENT + '[[write_policy.approvals]]\nnamespaces = ["shop-*"]\ncount = 2\n'
 ALONE: Final = "it needs the approval of 2 other people"
@@ -281,9 +283,7 @@ def test_nothing_is_sent_once_the_plan_has_expired(
 ) -> None:
     """The person at a client of either era is told, and whoever looks at a terminal; and a page that was open before
     does not have it applied."""
-    # As long as a plan, a question and a page may take, and no longer: the test waits for the end.
-    short = f"{PLANS}expires_s = {min(round(patience.scaled(10)), 30)}\n"
-    flags = people.flags(tmp_path, ours.kubeconfig, short)
+    flags = people.flags(tmp_path, ours.kubeconfig, SHORT)
     with people.server(flags, environment) as server, ours.unchanged():
 
         def expire(_question: people.Question) -> None:

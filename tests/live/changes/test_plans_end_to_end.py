@@ -15,7 +15,7 @@ from kubernetes import client
 from selenium import webdriver
 
 from kubescript_safety.controlplane import live
-from tests.kit import app_objects, browser, clients, patience, people, rollouts
+from tests.kit import app_objects, browser, clients, people, rollouts
 from tests.kit.controlplane.writer import Writer
 
 pytestmark = pytest.mark.timeout(300)
@@ -169,8 +169,8 @@ def test_a_rollout_that_fails_is_told_with_the_reasons_of_its_pods(
     """The plan was applied; the answer says that the new pods do not come up, and why."""
     ours = rollouts.Shop(live_cluster, image="worker:missing")
     ours.open()
-    follow_s = min(round(patience.scaled(10)), 30)  # for the others to be ready: this one never is
-    flags = people.flags(tmp_path, ours.kubeconfig, f"[plans]\nfollow_s = {follow_s}\n")
+    # Long enough for the others to be ready: this one never is.
+    flags = people.flags(tmp_path, ours.kubeconfig, "[plans]\nfollow_s = 20\n")
     with people.talk(flags, environment, people.Client()) as talk:
         said = clients.text(talk.ask(ours.release))
     assert "applied; 5 of 5 changes were made" in said

@@ -42,7 +42,7 @@ def check_works(talk: Talk) -> None:
 
 def test_a_command_that_does_not_end_is_ended_at_the_deadline(kubeconfig: Path, tmp_path: Path) -> None:
     """The answer has what was written until then, and no process is left; a watch that still runs is no success."""
-    seconds = min(round(patience.scaled(6)), 20)  # for kubectl to begin
+    seconds = min(round(patience.scaled(4)), 20)  # for kubectl to begin
     with served(kubeconfig, tmp_path, more=f"[limits]\ndefault_timeout_ms = {seconds}000\n") as talk:
         check_works(talk)
         answer = talk.ask(ENDLESS)

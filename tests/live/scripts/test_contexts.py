@@ -27,6 +27,8 @@ import yaml
 from tests.kit import clients, commands, listener, paths, patience
 from tests.kit.controlplane.server import ControlPlane
 
+PATIENCE_MS = min(patience.scaled_ms(1_500), 6_000)
+"""Which a cluster that lives does not use up, and those that are dead do."""
 NODES = """
 found, faults = {}, {}
 for name in k8s.contexts():
@@ -221,7 +223,7 @@ def test_of_five_clusters_the_good_ones_answer_and_the_others_are_named(
 ) -> None:
     """One dead, one silent, one 401: the live one and the saved one answer, each fault names its context, and the
     receipt says so once more."""
-    config = places.config(tmp_path, FLEET.format(snapshot=places.snapshot, patience_ms=patience.scaled_ms(2_500)))
+    config = places.config(tmp_path, FLEET.format(snapshot=places.snapshot, patience_ms=PATIENCE_MS))
     started = time.monotonic()
     is_error, text = evaluate(transport, ["--config", str(config)], NODES, timeout=300_000)
     assert not is_error, text
@@ -240,10 +242,10 @@ def test_of_five_clusters_the_good_ones_answer_and_the_others_are_named(
 @pytest.mark.parametrize("slow", ["silent", "drip", "trickle"])
 def test_a_slow_cluster_leaves_time_for_the_others(slow: str, places: Places, tmp_path: Path) -> None:
     """However a cluster fills the time, at most half of it is lost, and the next one answers in the same script."""
-    limits = f"[limits]\npatience_ms = {patience.scaled_ms(2_000)}\n"
+    limits = f"[limits]\npatience_ms = {PATIENCE_MS}\n"
     config = places.config(tmp_path, f"{limits}[contexts.{slow}]\n[contexts.prod-eu]\n")
     # Patience ends the wait for a head. A body may take half of the time, which is what is left to the next cluster.
-    timeout = patience.scaled_ms(6_000) if slow == "trickle" else 120_000
+    timeout = 4 * PATIENCE_MS if slow == "trickle" else 120_000
     with server(config) as ask:
         for _ in range(2):
             text = ask(NODES, timeout=timeout)
@@ -799,7 +801,7 @@ def test_a_name_server_that_is_silent_costs_no_more_than_patience(places: Places
         far = write(tmp_path / "far", entry("far", {"server": "https://api.far.example:6443"}, {}))
         config = places.config(
             tmp_path,
-            f"[limits]\ndefault_timeout_ms = 300000\npatience_ms = {patience.scaled_ms(2_000)}\n"
+            f"[limits]\ndefault_timeout_ms = 300000\npatience_ms = {PATIENCE_MS}\n"
             f'[contexts.far]\nkubeconfig = "{far}"\n[contexts.prod-eu]\n',
         )
         # The installed program: a warm process is in another mount namespace.

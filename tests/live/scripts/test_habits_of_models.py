@@ -153,7 +153,7 @@ def test_a_watch_ends_before_its_script(kubeconfig: Path) -> None:
 
     async def ask() -> tuple[str, str]:
         async with clients.connect("memory", ["--kubeconfig", str(kubeconfig), "--log-level", "error"]) as client:
-            timeout = min(patience.scaled_ms(6_000), 30_000)
+            timeout = min(patience.scaled_ms(4_000), 20_000)
             seen = clients.text(await clients.evaluate(client, script, timeout=timeout))
             return seen, clients.text(await clients.evaluate(client, 'len(k8s.coreV1().list_namespaced_pod("shop"))'))
 

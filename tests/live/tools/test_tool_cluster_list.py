@@ -56,7 +56,7 @@ def call(kubeconfig: Path, control_plane: ControlPlane, tmp_path_factory: pytest
     }
     (folder / "kubeconfig").write_text(yaml.safe_dump({"apiVersion": "v1", "kind": "Config", **written}))
     config = folder / "kubescript.toml"
-    patience_ms = patience.scaled_ms(4_000)
+    patience_ms = min(patience.scaled_ms(3_000), 8_000)
     config.write_text(CONFIG.format(kubeconfig=folder / "kubeconfig", demo=DEMO, patience_ms=patience_ms))
     with contextlib.closing(silent), tools.calling("--config", str(config)) as made:
         yield made

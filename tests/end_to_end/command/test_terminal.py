@@ -83,7 +83,9 @@ def test_log_lines_are_text_for_people_and_json_for_programs(tmp_path: Path) -> 
         assert (done.returncode, done.stdout) == (0, "")
         return done.stderr
 
-    assert json.loads(logged())["event"] == "toolsets.none"
+    said = logged()
+    assert said.startswith("{"), said
+    assert json.loads(said)["event"] == "toolsets.none"
     assert re.fullmatch(
         "[0-9:]{8} warning: no toolset is enabled[^\n]*--toolsets code\n", logged("--log-format", "text")
     )

@@ -263,7 +263,7 @@ def test_a_flood_or_a_drought_costs_little(name: str, hostile: benches.Bench) ->
     limit_ms = {"limit.time": 400, "limit.": 1_000}.get(code, 60_000)
     before, started = peak_mib(), time.monotonic()
     outcome = hostile(WAIT + script, timeout_ms=limit_ms)
-    assert time.monotonic() - started < (patience.scaled(8) if limit_ms < 60_000 else 30)
+    assert time.monotonic() - started < (patience.scaled(8) if limit_ms < 60_000 else 90)
     assert peak_mib() - before < 100
     assert outcome.fault is not None
     assert outcome.fault.code.startswith(code), outcome

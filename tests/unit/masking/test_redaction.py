@@ -22,7 +22,7 @@ from kubescript.request import request
 from kubescript_masking.engine import completeness, pieces
 from kubescript_masking.text import placeholders
 from kubescript_masking.wire import masking
-from tests.kit import cases, reading
+from tests.kit import cases, costs, reading
 
 JWT = "eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5N_XgL0n3I9PlFUP0THsR8U"
 GITHUB = "ghp_Ab3dEf9hIj1kLm2nOp4qRs5tUv6wXy7zA8b9"
@@ -227,7 +227,7 @@ def test_bombs(engine: redaction.Engine) -> None:
         if len(text) > 100_000:
             break
     out = masked(engine, text.encode())
-    assert b"hunter2" not in out and json.loads(out) and time.monotonic() - started < 20
+    assert b"hunter2" not in out and json.loads(out) and time.monotonic() - started < 60
 
 
 def test_masks(engine: redaction.Engine) -> None:
@@ -390,6 +390,7 @@ HOSTILE = {
 }  # fmt: skip
 
 
+@pytest.mark.timeout(900)
 @cases.each("what", HOSTILE)
 def test_hostile_lines_take_linear_time(engine: redaction.Engine, what: str) -> None:
     """A pod may log what it likes: twice as long a line takes about twice as long, and a megabyte no second or two."""
@@ -397,11 +398,16 @@ def test_hostile_lines_take_linear_time(engine: redaction.Engine, what: str) -> 
     seconds = []
     for size in (500_000, 1_000_000):
         line = HOSTILE[what] * (size // len(HOSTILE[what])) + b" end\n"
-        started = time.process_time()
+        before = spent(engine)
         masked(engine, line, call(subresource="log", verb="get"))
         masked(engine, dumped({"data": {"x": line.decode()}}))
-        seconds.append(time.process_time() - started)
+        seconds.append(spent(engine) - before)
     assert seconds[1] < 5 and seconds[1] < 4 * seconds[0] + 0.3, seconds
+
+
+def spent(engine: redaction.Engine) -> float:
+    """Processor seconds of the masking processes, whatever else the machine does."""
+    return sum(map(costs.spent_by, engine._pool.pids))
 
 
 def test_settings() -> None:

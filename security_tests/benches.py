@@ -17,9 +17,12 @@ from kubescript_sandbox.wire import protocol
 from tests.kit import patience
 
 __all__ = [
+    "CALL",
     "HOSTILE",
     "MIB",
+    "READ",
     "STRICT",
+    "WAIT",
     "Bench",
     "children",
     "crowd",
@@ -29,6 +32,21 @@ __all__ = [
 ]
 
 MIB: Final = 1 << 20
+CALL: Final = 'sock.sendall(frame(4, \'{"method":"GET","path":["api","v1","pods"]}\'))\n'
+"""What a hostile script says to call."""
+READ: Final = """
+from kubescript_sandbox.wire import protocol
+kinds, result = frozenset(protocol.FrameType), b""
+while True:
+    kind, payload = link._frames.receive(kinds)
+    result = result or payload
+    if kind is protocol.FrameType.END:
+        break
+result = result.decode()
+"""
+"""How it reads an answer, to its end."""
+WAIT: Final = CALL + READ
+"""A hostile script that calls, and ends when it has been answered."""
 HOSTILE: Final = (sys.executable, "-I", str(Path(__file__).with_name("hostile.py")))
 STRICT: Final = os.environ.get("WALL_STRICT", "1") == "1"
 """Off only in the run without user namespaces, where a strict server rightly refuses to start."""
@@ -66,7 +84,7 @@ class Bench:
         self.on_call: conversation.OnCall = no_cluster
         self.on_progress: conversation.OnProgress = lambda _: None
 
-    def __call__(self, script: str, timeout_ms: int = 10_000, **limits: int) -> runs.Outcome:
+    def __call__(self, script: str, timeout_ms: int = 30_000, **limits: int) -> runs.Outcome:
         """One script to its outcome."""
         bounds = runs.Limits(**({"timeout_ms": timeout_ms, "memory_bytes": 256 * MIB} | limits))
         return self.pool.run(
@@ -89,22 +107,23 @@ class Bench:
         return self("result = 6 * 7\nresult", timeout_ms=60_000).result in {b"42", b'"42"'}
 
     def during(self, script: str, probe: Callable[[int], None]) -> runs.Outcome:
-        """Run `script`; when it reports progress, `probe` is called with its worker's process id. Needs a bench without
-        spares."""
+        """Run `script`; when it calls, `probe` is called with its worker's process id, and the answer comes afterwards.
+        Needs a bench without spares."""
         found: list[BaseException] = []
 
-        def look(_: protocol.Progress) -> None:
+        def look(call: exchanges.Call, left: float) -> tuple[exchanges.Reply, types.Response | None]:
             try:
                 patience.until(lambda: len(children(self.source.pid)) == 1)
                 probe(*children(self.source.pid))
             except BaseException as error:
                 found.append(error)
+            return no_cluster(call, left)
 
-        self.on_progress = look
+        self.on_call = look
         try:
-            outcome = self(script, timeout_ms=60_000)
+            outcome = self(script, timeout_ms=120_000)
         finally:
-            self.on_progress = lambda _: None
+            self.on_call = no_cluster
         for error in found:
             raise error
         return outcome

@@ -16,7 +16,7 @@ from typing import Final
 
 from tests.kit import patience
 
-__all__ = ["facts", "host", "kill_both", "occurrences", "orphans", "regions"]
+__all__ = ["facts", "host", "kill", "kill_both", "occurrences", "orphans", "regions"]
 
 LOOKS: Final = 5
 """How often the memory of a process is read, at most, until all of it could be."""
@@ -81,8 +81,9 @@ HOST: Final = textwrap.dedent("""
     from kubescript.cluster import live
     from kubescript.broker import operation
     from kubescript.policy import policy
+    from security_tests import outside
     from tests.kit import reading
-    import os, signal, time
+    import os, signal
     from pathlib import Path
 
     source = spawner.Spawner(sys.argv[2:] or programs.WORKER)
@@ -98,7 +99,7 @@ HOST: Final = textwrap.dedent("""
     def found(_):
         pid, = open(f"/proc/{source.pid}/task/{source.pid}/children").read().split()
         print(json.dumps([source.pid, int(pid)]), flush=True)
-    def run(script, timeout=30_000):
+    def run(script, timeout=300_000):
         return pool.run(conversation.Job(script, runs.Limits(timeout_ms=timeout, memory_bytes=256 << 20), exchanges.Parameters("default", "test"),
             lambda call, left: door.handle(call, operation.Operation(), left), found))
     call = "\\ntry:\\n    k8s.coreV1().list_node()\\nexcept Exception as e: print(e)\\nctx.progress(1)\\nwhile True: pass"
@@ -106,7 +107,7 @@ HOST: Final = textwrap.dedent("""
     sys.stdin.readline()
     old = source.pid
     os.kill(old, signal.SIGKILL)
-    time.sleep(0.3)
+    outside.patience.until(lambda: not outside.alive(old))
     threading.Thread(target=run, args=(call,), daemon=True).start()
     sys.stdin.readline()
 """)
@@ -150,16 +151,22 @@ def alive(pid: int) -> bool:
     return False
 
 
+def kill(pid: int) -> None:
+    """Ends a process, and waits until it has ended."""
+    with contextlib.suppress(ProcessLookupError):  # the fork server may have ended with its host
+        os.kill(pid, signal.SIGKILL)
+    patience.until(lambda: not alive(pid))
+
+
 def kill_both(host_pid: int, server: int) -> None:
     """The fork server first stopped, so that it cannot tidy up, then neither is left."""
     os.kill(server, signal.SIGSTOP)
-    os.kill(host_pid, signal.SIGKILL)
-    time.sleep(0.1)
-    os.kill(server, signal.SIGKILL)
+    kill(host_pid)
+    kill(server)
 
 
 def orphans(
-    folder: Path, kill: Callable[[int, int], None], seconds: float = 5.0, command: tuple[str, ...] = ()
+    folder: Path, kill: Callable[[int, int], None], seconds: float = 30.0, command: tuple[str, ...] = ()
 ) -> set[int]:
     """The processes of a host that are left some time after `kill` had its way."""
     with host(folder, "none", "late", command=command) as process:
@@ -167,7 +174,7 @@ def orphans(
         server, worker = json.loads(process.stdout.readline())
         kill(process.pid, server)
         left = {worker} if process.poll() is None else {server, worker}
-        end = time.monotonic() + patience.scaled(seconds)
+        end = time.monotonic() + seconds
         while any(map(alive, left)) and time.monotonic() < end:
             time.sleep(0.02)
         return {pid for pid in left if alive(pid)}

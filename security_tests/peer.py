@@ -15,7 +15,7 @@ from kubescript_sandbox.host import conversation
 from kubescript_sandbox.wire import framing
 from security_tests import benches
 
-JOB = runs.Limits(timeout_ms=2_000, api_calls=5, output_bytes=1_000)
+JOB = runs.Limits(timeout_ms=60_000, api_calls=5, output_bytes=1_000)
 
 
 def converse(data: bytes, on_call: conversation.OnCall = benches.no_cluster) -> runs.Outcome:

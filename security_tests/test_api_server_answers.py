@@ -43,7 +43,7 @@ class Door:
 
     def ask(self, call: exchanges.Call) -> str:
         """The code of the call's fault, or its status and body."""
-        reply, response = self._broker.handle(call, operation.Operation(self.notes), 20)
+        reply, response = self._broker.handle(call, operation.Operation(self.notes), 60)
         if reply.fault is not None:
             return reply.fault.code
         assert response is not None

@@ -3,6 +3,7 @@ in which nothing can be written."""
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import json
 import re
@@ -75,7 +76,7 @@ class Server:
         )
 
     def ask(self, script: str, caller: types.Caller = types.Caller()) -> types.Answer:  # noqa: B008 - frozen
-        return anyio.run(self.evaluator.evaluate, script, 20_000, None, caller)
+        return anyio.run(self.evaluator.evaluate, script, 60_000, None, caller)
 
 
 @pytest.fixture(scope="module")
@@ -325,8 +326,20 @@ def test_a_script_that_swallows_the_error_gets_no_answer_either(
 
 PARALLEL = "k8s.parallel([lambda ns=f'n{n}': k8s.coreV1().list_namespaced_pod(ns) for n in range(30)])"
 _CALL = '{"method":"GET","path":["api","v1","pods"]}'
-DYING = f"sock.sendall(frame(6, '{{\"calls\":[' + ','.join(['{_CALL}'] * 30) + ']}}'))\n"
-DYING += "began = time.monotonic()\nwhile time.monotonic() - began < 0.5: pass\n"
+_CALLS = ",".join([_CALL.replace("pods", "nodes"), *[_CALL] * 29])
+DYING = f"sock.sendall(frame(6, '{{\"calls\":[{_CALLS}]}}'))\nsock.recv(1)\n"
+"""Waits for the answer about the nodes, which comes when eight calls are under way."""
+NODES = b'{"kind":"NodeList","apiVersion":"v1","metadata":{},"items":[]}'
+
+
+def answer_one(silent: socket.socket, held: list[socket.socket]) -> None:
+    """Takes eight connections, and answers the one that asks for nodes."""
+    with contextlib.suppress(OSError):  # the test is over
+        held += [silent.accept()[0] for _ in range(8)]
+        for sock in held:
+            if b"/nodes" in sock.recv(65_536):
+                head = f"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {len(NODES)}\r\n\r\n"
+                sock.sendall(head.encode() + NODES)
 
 
 @pytest.mark.promise("A-01")
@@ -349,7 +362,9 @@ def test_calls_under_way_end_with_their_script(
         config_file = api.kubeconfig(tmp_path)
         config_file.write_text(config_file.read_text().replace(str(api.port), str(silent.getsockname()[1])))
         server = Server(bench, live.Live(config_file), file)
-        timeout = patience.scaled_ms(1_500) if code == "limit.time" else 20_000
+        timeout = patience.scaled_ms(4_000) if code == "limit.time" else 120_000
+        held: list[socket.socket] = []
+        threading.Thread(target=answer_one, args=(silent, held), daemon=True).start()
         started = time.monotonic()
         answer = anyio.run(server.evaluator.evaluate, script, timeout, None, types.Caller())
         kinds = [one["type"] for one in trails.records(file)]
@@ -357,7 +372,7 @@ def test_calls_under_way_end_with_their_script(
         assert answer.code == code
         assert kinds[-9:] == ["call"] * 8 + ["script"]
         assert not left
-        assert time.monotonic() - started < patience.scaled(8)
+        assert time.monotonic() - started < 60
         assert bench.works()
         server.recorder.close()
     assert verify.verify(file).broken is None
@@ -424,7 +439,7 @@ def test_a_progress_text_that_cannot_be_masked_keeps_the_record(
 
     server.evaluator.answers._mask = broken
     script = f"{CALLS_AND_A_DENIAL}ctx.progress(1, 2, str(111 * 111))"
-    answer = anyio.run(server.evaluator.evaluate, script, 20_000, report)
+    answer = anyio.run(server.evaluator.evaluate, script, 60_000, report)
     assert (answer.code, SECRET in answer.text) == ("internal", False)
     assert server.ask(trails.COUNT).text == "1"
     server.recorder.close()
@@ -437,14 +452,22 @@ def test_a_progress_text_that_cannot_be_masked_keeps_the_record(
 def test_a_script_that_is_not_run_is_on_record(file: Path, tmp_path: Path) -> None:
     """A script that finds every place taken, or that the client cancels, has a record that says so."""
 
+    async def endless(client: Client, begun: anyio.Event) -> None:
+        async def report(_done: float, _total: float | None, _text: str | None) -> None:
+            begun.set()
+
+        call = {"script": "ctx.progress(1)\nwhile True: pass", "timeout": 120_000}
+        await client.call_tool("evaluate_script", call, progress_callback=report)
+
     async def talk() -> None:
         settings = tmp_path / "one.toml"
         settings.write_text("[sandbox]\nmax_scripts = 1\nmax_queue = 0\n")
         flags = ["--config", str(settings), "--snapshot", str(trails.snapshot(tmp_path)), "--audit", str(file)]
         async with clients.connect("stdio", flags) as client:
             async with anyio.create_task_group() as group:
-                group.start_soon(clients.evaluate, client, "while True: pass")
-                await anyio.sleep(1)
+                begun = anyio.Event()
+                group.start_soon(endless, client, begun)
+                await begun.wait()
                 busy = await clients.evaluate(client, "1")
                 assert busy.is_error
                 group.cancel_scope.cancel()

@@ -58,7 +58,7 @@ class Served:
 
     def is_well(self) -> bool:
         """Whether a probe on a connection of its own is answered."""
-        with contextlib.suppress(httpx2.HTTPError), httpx2.Client(verify=self.tls, timeout=10) as probe:
+        with contextlib.suppress(httpx2.HTTPError), httpx2.Client(verify=self.tls, timeout=60) as probe:
             return probe.get(f"https://127.0.0.1:{self.port}/health").status_code == 200
         return False
 
@@ -74,7 +74,7 @@ class Served:
 
     def plain(self) -> socket.socket:
         """A TCP connection."""
-        return socket.create_connection(("127.0.0.1", self.port), timeout=20)
+        return socket.create_connection(("127.0.0.1", self.port), timeout=60)
 
     def secure(self) -> ssl.SSLSocket:
         """A connection in TLS."""
@@ -160,6 +160,7 @@ def test_handshakes_that_do_not_end_keep_nobody_out(name: str, served: Served) -
 @pytest.mark.promise("H-05")
 def test_a_handshake_of_single_bytes_ends_in_time(served: Served) -> None:
     """A byte each second, in the hello and in the requests after a whole handshake: the time counts from the beginning."""
+    began = time.monotonic()
     slow = [served.plain() for _ in HANDSHAKES]
     secure = [served.secure(), served.secure()]
     with contextlib.ExitStack() as stack:
@@ -167,7 +168,6 @@ def test_a_handshake_of_single_bytes_ends_in_time(served: Served) -> None:
             stack.callback(sock.close)
         secure[1].sendall(b"POST /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nX: ")
         message = hello()
-        began = time.monotonic()
         sent = 0
         while ended([*slow, secure[0]]) + is_ended(secure[1]) < len(slow) + 2:
             assert time.monotonic() < began + 4 * http_connections.WAIT_S
@@ -262,7 +262,7 @@ def test_an_authority_that_is_taken_away_vouches_for_nobody(served: Served) -> N
         patience.until(is_changed)
         # Attack: what was opened under the old authority goes on for ever.
         assert not is_answered(kept)
-        assert ended_in(stream, 10)
+        assert ended_in(stream)
         assert is_answered(bob, served.headers("bob"))
     # The new authority goes while half of a new pair is there: it counts no more, and the old certificate is served.
     (folder / "server.key").write_bytes(new.client("dora").key)
@@ -327,16 +327,18 @@ def test_long_heads_behind_a_request_that_is_answered_are_not_kept(served: Serve
         with contextlib.suppress(OSError):
             for _ in range(200):
                 client.sendall(STREAM % TOKENS["bob"].encode() + b"GET / HTTP/1.1\r\n" + b"a:\r\n" * 10_000)
-        assert ended_in(client, 20)
+        assert ended_in(client)
     assert served.serves()
 
 
-def ended_in(sock: ssl.SSLSocket, seconds: float) -> bool:
+def ended_in(sock: ssl.SSLSocket, seconds: float = 60.0) -> bool:
     """Whether the server ends a connection in time, whatever it says before."""
     sock.settimeout(seconds)
+    end = time.monotonic() + seconds  # a stream that goes on is pinged
     try:
         while sock.recv(65_536):
-            pass
+            if time.monotonic() > end:
+                return False
     except TimeoutError:
         return False
     except OSError:
@@ -375,7 +377,7 @@ def test_garbage_after_an_answer_leaves_no_stack_trace(served: Served) -> None:
             assert client.recv(65_536).startswith(b"HTTP/1.1 401 ")
             with contextlib.suppress(OSError):
                 client.sendall(b"ZZZ\r\n" * 10)
-            assert ended_in(client, 20)
+            assert ended_in(client)
     assert served.serves()
     assert served.log.read_text() == ""
 
@@ -384,7 +386,7 @@ def test_garbage_after_an_answer_leaves_no_stack_trace(served: Served) -> None:
 def test_messages_of_a_wrong_shape_leave_no_stack_trace(served: Served) -> None:
     """Of the older SSE, whose messages the SDK logs: a line each, without what the client sent."""
     base = f"https://127.0.0.1:{served.port}"
-    http = httpx2.Client(verify=served.tls, headers=served.headers("mallory"), timeout=20)
+    http = httpx2.Client(verify=served.tls, headers=served.headers("mallory"), timeout=60)
     with http, http.stream("GET", f"{base}/sse") as stream:
         lines = stream.iter_lines()
         path = next(line[6:] for line in lines if line.startswith("data: /messages"))
@@ -414,7 +416,7 @@ def test_chunks_of_one_byte_end_the_connection(token: str, served: Served) -> No
                 client.sendall(b"1\r\na\r\n" * 10_000)
                 sent += 60_000
         assert sent < 6_000_000
-        assert ended_in(client, 20)
+        assert ended_in(client)
     body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "ping", "params": {"a": "x" * 1_000_000}}).encode()
     pieces = (body[start : start + 2_000] for start in range(0, len(body), 2_000))
     own = served.headers() | {"Content-Type": "application/json", "Accept": "application/json"}

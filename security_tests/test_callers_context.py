@@ -109,7 +109,7 @@ def test_a_session_has_no_context(url: str, clusters: dict[str, Recorder]) -> No
     """Its requests have their own: neither that of the first request counts, nor that of the one before."""
     reached(clusters)
     headers = {**HEADERS, "Accept": "application/json, text/event-stream"}
-    begun = httpx2.post(url, headers={**headers, "Kubescript-Context": "west"}, json=clients.INITIALIZE)
+    begun = httpx2.post(url, headers={**headers, "Kubescript-Context": "west"}, json=clients.INITIALIZE, timeout=60)
     headers["Mcp-Session-Id"] = begun.headers["mcp-session-id"]
     call = {"name": "evaluate_script", "arguments": {"script": WHERE}}
     for choice, wanted in ({}, "east"), ({"Kubescript-Context": "west"}, "west"), ({}, "east"):

@@ -10,6 +10,7 @@ import stat
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, Final
 
 import anyio
@@ -17,6 +18,7 @@ import httpx2
 import pytest
 
 from kubescript.auth import claims as token_claims
+from kubescript.cluster import acting
 from kubescript_safety.controlplane import pki
 from security_tests import recorder
 from security_tests.identity_provider import AUDIENCE, Provider
@@ -163,14 +165,10 @@ def test_a_token_that_runs_out_is_followed_by_none(
     assert answered(port, provider.token(), "1") == "1"
     claims = provider.claims()
     soon = provider.token(provider.claims(sub="dora", exp=claims["iat"] + 4))
-    script = f"""
-import time
-core = k8s.CoreV1Api()
-core.list_namespaced_pod('home')
-while time.time() < {claims["iat"] + 5}:
-    pass
-core.list_namespaced_pod('home')
-"""
+    # His token runs out when the cluster has got the first request, however long a script takes to begin.
+    clock = SimpleNamespace(time=lambda: claims["iat"] + 5 * bool(far.recorder.seen))
+    monkeypatch.setattr(acting, "time", clock)
+    script = "core = k8s.CoreV1Api()\ncore.list_namespaced_pod('home')\ncore.list_namespaced_pod('home')"
     call = {"jsonrpc": "2.0", "id": 5, "method": "tools/call", "params": {
         "name": "evaluate_script", "arguments": {"script": script},
     }}  # fmt: skip
@@ -180,7 +178,7 @@ core.list_namespaced_pod('home')
     assert [one.header("Authorization") for one in far.recorder.take()] == [[f"Bearer {soon}"]]
     monkeypatch.setattr(token_claims, "LEEWAY_S", 1)  # clocks may differ by ten seconds
     info, bearer = f"http://127.0.0.1:{port}/info", {"Authorization": f"Bearer {soon}"}
-    patience.until(lambda: httpx2.get(info, headers=bearer).status_code == 401)
+    patience.until(lambda: httpx2.get(info, headers=bearer, timeout=60).status_code == 401)
     assert answered(port, provider.token(), "len(k8s.CoreV1Api().list_namespaced_pod('home').items)") == "1"
     assert far.relay.certificates and not any(far.relay.certificates)
 
@@ -197,7 +195,7 @@ def test_only_the_question_whose_a_token_is_has_the_servers_credentials(far: Far
     with http_server.serving(far.flags(settings), PATH=far.path) as port:
         for _ in range(3):
             stranger = {"Authorization": "Bearer token-of-a-stranger"}
-            assert httpx2.get(f"http://127.0.0.1:{port}/info", headers=stranger).status_code in {401, 503}
+            assert httpx2.get(f"http://127.0.0.1:{port}/info", headers=stranger, timeout=60).status_code in {401, 503}
     seen = far.recorder.take()
     assert [one.line for one in seen] == [REVIEW + "HTTP/1.1"], "and once, while its answer counts"
     assert seen[0].header("Authorization") == [f"Bearer {OWN}"]

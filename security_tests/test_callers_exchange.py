@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, Final
 
 import pytest
@@ -22,7 +23,6 @@ from security_tests import audiences
 from security_tests.audiences import CAROL, EACH, ask
 from security_tests.identity_provider import AUDIENCE, Provider
 from security_tests.recorder import Recorder
-from tests.kit import patience
 
 pytestmark = pytest.mark.promise("H-11")
 
@@ -201,19 +201,20 @@ def test_a_provider_that_is_silent_takes_no_more_than_the_scripts_time(
     assert ask(port, provider.token(provider.claims(jti="speech")), TWICE) == [["one"]] * 2
 
 
-def test_a_token_that_ends_soon_is_exchanged_again(provider: Provider, port: int) -> None:
+def test_a_token_that_ends_soon_is_exchanged_again(
+    provider: Provider, port: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A short one is kept for half of its time, so that none arrives too late."""
     provider.exchanged.clear()
     token = provider.token(provider.claims(jti="soon"))
-    short = {"access_token": "opaque-and-short", "token_type": "bearer", "expires_in": 10}
+    short = {"access_token": "opaque-and-short", "token_type": "bearer", "expires_in": 50}
     provider.answers.extend([(200, short)] * 2)
 
-    def is_exchanged_again() -> bool:
+    for later_s, exchanges in ((0, 1), (0, 1), (26, 2)):
+        clock = SimpleNamespace(time=lambda later_s=later_s: time.time() + later_s)
+        monkeypatch.setattr(exchanged_tokens, "time", clock)
         assert ask(port, token, ONCE) == {"east": ["one"]}
-        return len(provider.exchanged) == 2
-
-    assert not is_exchanged_again()
-    patience.until(is_exchanged_again)
+        assert len(provider.exchanged) == exchanges
     assert provider.answers == []
 
 

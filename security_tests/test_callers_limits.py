@@ -76,7 +76,7 @@ def test_sessions_are_counted_over_all_tokens_of_a_person(port: int) -> None:
     assert begin("token-of-bob-0123456789").status_code == 200
     first, answer = begun[0]
     headers = {"Authorization": f"Bearer {first}", "Mcp-Session-Id": answer.headers["mcp-session-id"]}
-    assert httpx2.delete(f"http://127.0.0.1:{port}/mcp", headers=headers).status_code == 200
+    assert httpx2.delete(f"http://127.0.0.1:{port}/mcp", headers=headers, timeout=60).status_code == 200
     assert [begin(token).status_code for token in reversed(TOKENS)] == [200, 503, 503, 503]
 
 

@@ -121,7 +121,7 @@ class Attacker:
         content = json.dumps({"jsonrpc": "2.0", "id": 1, **body}).encode() if body else b""
         every = STREAMS | self.own | headers | {"Host": "127.0.0.1", "Content-Length": str(len(content))}
         lines = "".join(f"{name}: {value}\r\n" for name, value in every.items())
-        sock = self._stack.enter_context(socket.create_connection(("127.0.0.1", self.port), timeout=20))
+        sock = self._stack.enter_context(socket.create_connection(("127.0.0.1", self.port), timeout=60))
         with contextlib.suppress(OSError):  # it may refuse before it has read all
             sock.sendall(f"{method} {path} HTTP/1.1\r\n{lines}\r\n".encode() + content)
         return sock

@@ -40,7 +40,8 @@ PROGRAMS: Final = {
     "openstack": (str(HERE / "hostile_openstack.py"), "openstack"),
 }
 MEMORY: Final = 64 << 20
-SECONDS: Final = 60
+SECONDS: Final = 240
+"""For what takes a second or two where a processor is free: a command has the lowest priority."""
 DENIED: Final = "PermissionError(1, 'Operation not permitted')"
 
 
@@ -159,11 +160,11 @@ MEMORIES: Final = {
 @pytest.mark.promise("X-18")
 def test_there_is_no_memory_that_no_limit_counts(attacker: Attacker, attacks: Count) -> None:
     """Neither shared memory, nor memory that outlives the command, nor tables for pages that were never written."""
-    before = Path("/proc/sysvipc/shm").read_text()
     found = outcomes(attacker, MEMORIES)
     attacks(len(MEMORIES) + 3)
     assert found == dict.fromkeys(MEMORIES, DENIED)
-    assert Path("/proc/sysvipc/shm").read_text() == before
+    # Other programs of this machine may use segments meanwhile.
+    assert str(600 << 20) not in Path("/proc/sysvipc/shm").read_text().split()
     reserved = "mmap.mmap(-1, 1 << 37, flags=0x2 | 0x20 | 0x4000, prot=mmap.PROT_READ)"
     private = "mmap.mmap(-1, 600 << 20, flags=0x2 | 0x20)"
     assert set(outcomes(attacker, {"reserved": reserved, "private": private}).values()) == {
@@ -236,7 +237,7 @@ def test_memory_that_the_kernel_miscounts_ends_the_command(attacker: Attacker, a
     attacks(len(WAYS))
     for way in WAYS:
         with attacker.started(TRY + TAKE.replace("way()", f"{way}()")) as running:
-            output = running.read(time.monotonic() + SECONDS / 3, 1 << 20)
+            output = running.read(time.monotonic() + SECONDS, 1 << 20)
         assert not output.is_over, (way, "it holds four times its memory until its deadline")
         assert output.stdout == "refused\n" or output.status in {-9}, (way, output)
     limits = attacker("import resource; result = resource.getrlimit(resource.RLIMIT_AS)[1]")
@@ -262,7 +263,7 @@ def test_a_command_whose_first_thread_ends_is_watched_all_the_same(attacker: Att
     attacks(1)
     way = repr(TAKE.replace("way()", "protected()"))
     with attacker.started(f"{TRY}WAY = {way}\n{ENDS_FIRST}") as running:
-        output = running.read(time.monotonic() + SECONDS / 3, 1 << 20)
+        output = running.read(time.monotonic() + SECONDS, 1 << 20)
     assert not output.is_over, "it holds four times its memory until its deadline"
     assert output.stdout == "refused\n" or output.status == -9, output
     assert attacker("result = len(bytearray(1 << 20))") == "1048576"
@@ -305,7 +306,7 @@ def test_output_that_is_taken_back_delays_no_deadline(attacker: Attacker, attack
         deadline = time.monotonic() + 4
         reading = threading.Thread(target=lambda: found.append(running.read(deadline, 1000)), daemon=True)
         reading.start()
-        reading.join(SECONDS / 2)
+        reading.join(60)
         assert not reading.is_alive(), "the host waits for the program"
     assert found[0].is_over or "Permission denied" in found[0].stdout
     assert attacker("result = 1") == "1"
@@ -363,7 +364,7 @@ while result < 30_000:
         if libc.mmap(None, 4096, 1, 2, sock.fileno(), 0) == ctypes.c_void_p(-1).value:
             break
     result += 1
-time.sleep(1)
+time.sleep(600)
 """
 
 
@@ -375,7 +376,7 @@ def test_sockets_that_are_mapped_end_the_command(attacker: Attacker, attacks: Co
         pytest.skip("it has no poller, so that no watch is kept")
     attacks(1)
     with attacker.started(f"{TRY}{MAPPED}") as running:
-        output = running.read(time.monotonic() + SECONDS / 3, 1 << 20)
+        output = running.read(time.monotonic() + SECONDS, 1 << 20)
     assert output.status == -9 and not output.is_over, output
     assert attacker("result = 1") == "1"
 
@@ -780,7 +781,7 @@ def holding(attacker: Attacker, code: str) -> Iterator[tuple[int, Callable[[], s
             os.kill(pid, signal.SIGUSR1)
             return running.read(time.monotonic() + SECONDS, 1 << 20).stdout.strip()
 
-        patience.until(lambda: listens(pid))
+        patience.until(lambda: listens(pid), SECONDS)
         yield pid, go_on
 
 

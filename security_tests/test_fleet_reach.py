@@ -70,7 +70,7 @@ class World:
     def call(self, context: str, path: tuple[str, ...] = PATH, **more: Any) -> tuple[str, bytes]:
         """What becomes of a worker's call: the fault's code, and the body."""
         asked = exchanges.Call("GET", path, context=context, **more)
-        reply, response = self.alice.contexts.handle(asked, operation.Operation(), 10.0)
+        reply, response = self.alice.contexts.handle(asked, operation.Operation(), 120.0)
         body = b"".join(response.chunks) if response is not None else b""
         return (reply.fault.code if reply.fault is not None else ""), body
 

@@ -380,7 +380,7 @@ def test_what_is_no_reading_of_a_release_is_never_sent(
     attacks(len(CALLS))
     with app.opened(settings(keeper, tmp_path, read_only=not writable), source, fork_servers.Maskers()) as parts:
         for name, call in CALLS.items():
-            reply, response = parts.operator.contexts.default.broker.handle(call, operation.Operation(), 10)
+            reply, response = parts.operator.contexts.default.broker.handle(call, operation.Operation(), 60)
             assert reply.fault is not None and response is None, name
             assert reply.fault.code in {"request.release", "policy.read_only", "request.path", "policy.tunnel"}, (
                 name,

@@ -50,7 +50,7 @@ def test_no_name_of_a_script_begins_a_line_of_the_log(mark: str, written: Writte
     door = reading.made(snapshot.Snapshot(trails.snapshot(tmp_path)), policy.Policy())
     query = (("fieldSelector", f"metadata.name=x{mark}{FORGED}"),)
     for call in (exchanges.Call("GET", LIST, query), exchanges.Call("GET", LIST)):
-        _, response = door.handle(call, operation.Operation(), 20)
+        _, response = door.handle(call, operation.Operation(), 60)
         assert response is not None
         response.close()
     first, second = written()

@@ -52,7 +52,7 @@ def _descriptors() -> Iterator[None]:
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("http")
     trails.snapshot(folder)
-    (folder / "few.toml").write_text("[http]\nmax_sessions = 8\nsession_idle_s = 3\n")
+    (folder / "few.toml").write_text("[http]\nmax_sessions = 8\nsession_idle_s = 7\n")
     return folder
 
 
@@ -71,11 +71,11 @@ def started(folder: Path, log: Path | None = None) -> Iterator[tuple[int, int]]:
         errors = stack.enter_context(log.open("w")) if log is not None else None
         process = subprocess.Popen(command, stderr=errors)
     try:
-        patience.until(lambda: healthy(port), 30)
+        patience.until(lambda: healthy(port), 120)
         yield port, process.pid
     finally:
         process.terminate()
-        process.wait(timeout=20)
+        process.wait(timeout=60)
 
 
 @pytest.fixture(scope="module")
@@ -84,10 +84,10 @@ def port(folder: Path) -> Iterator[int]:
         yield port
 
 
-def healthy(port: int, seconds: float = 5.0) -> bool:
-    """Whether a probe gets its answer."""
+def healthy(port: int) -> bool:
+    """Whether a probe gets its answer, sooner than the time of the requests before it could make room for it."""
     try:
-        timeout = patience.scaled(seconds)
+        timeout = max(http_connections.WAIT_S - 3, patience.scaled(5))
         return httpx2.get(f"http://127.0.0.1:{port}/health", timeout=timeout).status_code == 200
     except httpx2.HTTPError:
         return False
@@ -108,7 +108,7 @@ def attack(port: int, data: bytes, count: int) -> list[socket.socket]:
     """So many connections on which `data` was sent, still open on this side."""
     held = []
     for _ in range(count):
-        sock = socket.create_connection(("127.0.0.1", port), timeout=20)
+        sock = socket.create_connection(("127.0.0.1", port), timeout=60)
         held.append(sock)
         with contextlib.suppress(OSError):  # the server may have ended it by now
             sock.sendall(data)
@@ -169,8 +169,8 @@ def test_connections_without_end_keep_nobody_out(port: int) -> None:
 def test_a_slow_drip_ends_in_time(port: int) -> None:
     """A byte each second, in the headers and in a body: the time of a request counts from its beginning."""
     drips = [b"GET /health HTTP/1.1\r\nHost: 127.0.0.1:1\r\nX: ", POST + b"Content-Length: 1000\r\n\r\n"]
-    held = [attack(port, data, 1)[0] for data in drips]
     started = time.monotonic()
+    held = [attack(port, data, 1)[0] for data in drips]
     try:
         while sockets.ended(held) < len(held):
             assert time.monotonic() < started + 4 * http_connections.WAIT_S
@@ -216,7 +216,7 @@ def memory(pid: int) -> int:
 
 def opened(port: int) -> str:
     """The id of a new session; what the server says when there is none."""
-    answer = httpx2.post(f"http://127.0.0.1:{port}/mcp", json=clients.INITIALIZE, headers=HEADERS, timeout=10)
+    answer = httpx2.post(f"http://127.0.0.1:{port}/mcp", json=clients.INITIALIZE, headers=HEADERS, timeout=60)
     return answer.headers.get("mcp-session-id", str(answer.status_code))
 
 
@@ -224,7 +224,7 @@ def said(port: int, session: str) -> int:
     """The status of a ping in a session."""
     ping = {"jsonrpc": "2.0", "id": 2, "method": "ping"}
     headers = HEADERS | {"mcp-session-id": session}
-    return httpx2.post(f"http://127.0.0.1:{port}/mcp", json=ping, headers=headers, timeout=10).status_code
+    return httpx2.post(f"http://127.0.0.1:{port}/mcp", json=ping, headers=headers, timeout=60).status_code
 
 
 @pytest.mark.promise("R-08")
@@ -242,7 +242,7 @@ def test_abandoned_sessions_expire_and_used_ones_do_not(folder: Path, attacks: C
         assert healthy(port)
         late = pool.submit(late_answer, port, running)
         url, headers = f"http://127.0.0.1:{port}/mcp", HEADERS | {"mcp-session-id": listening}
-        with httpx2.stream("GET", url, headers=headers, timeout=30) as stream:
+        with httpx2.stream("GET", url, headers=headers, timeout=60) as stream:
             assert stream.status_code == 200
             while not late.done():
                 assert said(port, used) == 200
@@ -255,14 +255,14 @@ def test_abandoned_sessions_expire_and_used_ones_do_not(folder: Path, attacks: C
 
 
 def late_answer(port: int, session: str) -> str:
-    """What a script answers that runs for five seconds."""
-    script = "import time\nend = time.monotonic() + 5\nwhile time.monotonic() < end:\n    pass\n'late'"
+    """What a script answers that runs for nine seconds."""
+    script = "import time\nend = time.monotonic() + 9\nwhile time.monotonic() < end:\n    pass\n'late'"
     call = {
         "jsonrpc": "2.0", "id": 3, "method": "tools/call",
         "params": {"name": "evaluate_script", "arguments": {"script": script}},
     }  # fmt: skip
     url, headers = f"http://127.0.0.1:{port}/mcp", HEADERS | {"mcp-session-id": session}
-    httpx2.post(url, json={"jsonrpc": "2.0", "method": "notifications/initialized"}, headers=headers)
+    httpx2.post(url, json={"jsonrpc": "2.0", "method": "notifications/initialized"}, headers=headers, timeout=60)
     return httpx2.post(url, json=call, headers=headers, timeout=60).text
 
 
@@ -312,19 +312,33 @@ async def app(scope: Any, receive: Any, send: Any) -> None:
         await send({"type": "http.response.body", "body": part, "more_body": number < len(parts)})
 
 
-async def ended_of(data: bytes, count: int, most: int, wait_s: float) -> tuple[int, bool]:
-    """Sends `data` on so many connections to a server with these limits; returns how many it has ended two seconds
-    later, and whether a probe is answered then, while the others are held. Sooner, a probe may be the only one that waits
-    for its client, as the server on a loaded machine has not read the requests yet."""
+async def ended_of(data: bytes, count: int, most: int, wait_s: float, ends: int = 0) -> tuple[int, bool]:
+    """Sends `data` on so many connections to a server with these limits; returns how many it has ended once those that
+    it has not ended, as it must `ends` of them, wait for their clients, and whether a probe is answered then, while the
+    others are held. Sooner, a probe may be the only one that waits for its client."""
     listener = socket.create_server(("127.0.0.1", 0))
     port = listener.getsockname()[1]
     protocol = http_connections.protocol(most, wait_s)
+    accepted: list[asyncio.Transport] = []
+    accept = protocol.connection_made
+
+    def connection_made(self: http_connections.Connection, transport: asyncio.Transport) -> None:
+        accepted.append(transport)
+        accept(self, transport)
+
+    protocol.connection_made = connection_made  # type: ignore[method-assign]
     options = uvicorn.Config(app, http=protocol, ws="none", lifespan="off", log_config=None)
     server = http_connections.Server(options)
     task = asyncio.create_task(server.serve([listener]))
     held = await asyncio.to_thread(attack, port, data, count)
-    await asyncio.sleep(patience.scaled(2))
-    left = len(protocol.waiting._open)
+    waiting = protocol.waiting
+
+    def are_waiting() -> bool:
+        left = len(waiting._open)
+        return len(accepted) >= count and count - left >= ends and left == len(waiting._waiting)
+
+    await asyncio.to_thread(patience.until, are_waiting)
+    left = len(waiting._open)
     is_healthy = await asyncio.to_thread(healthy, port)
     for sock in held:
         sock.close()
@@ -339,9 +353,9 @@ def test_without_its_limit_each_attack_on_connections_holds(data: bytes) -> None
     """Half-sent requests and unread answers: the number alone ends the oldest, the time alone ends all; without both,
     all stay."""
     assert asyncio.run(ended_of(data, 60, 10_000, 1_000)) == (0, True)
-    gone, is_healthy = asyncio.run(ended_of(data, 60, 40, 1_000))
+    gone, is_healthy = asyncio.run(ended_of(data, 60, 40, 1_000, ends=20))
     assert (gone >= 20, gone < 60, is_healthy) == (True, True, True)
-    assert asyncio.run(ended_of(data, 60, 10_000, 0.5)) == (60, True)
+    assert asyncio.run(ended_of(data, 60, 10_000, 0.5, ends=60)) == (60, True)
 
 
 @pytest.mark.promise("R-08")

@@ -49,7 +49,7 @@ def port(tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
 def answered(port: int, method: bytes, path: bytes, *headers: bytes) -> bytes:
     """The whole answer to a request."""
     lines = (method + b" " + path + b" HTTP/1.1", *headers, b"Content-Length: 0", b"Connection: close")
-    with socket.create_connection(("127.0.0.1", port), timeout=20) as client:
+    with socket.create_connection(("127.0.0.1", port), timeout=60) as client:
         client.sendall(b"\r\n".join(lines) + b"\r\n\r\n")
         return b"".join(iter(lambda: client.recv(65536), b""))
 

@@ -190,7 +190,7 @@ def test_a_script_is_answered_over_http_by_the_container(built: tuple[containers
     options = ("--network=host", f"--volume={tokens}:/tokens.csv:ro")
     with podman.running(*containers.CONFINED, *options, name, *flags) as process:
         _wait(port, process)
-        assert httpx2.get(f"http://127.0.0.1:{port}/tools").status_code == 401
+        assert httpx2.get(f"http://127.0.0.1:{port}/tools", timeout=60).status_code == 401
         assert asyncio.run(_asked(port, token, "len(k8s.coreV1().list_node())")) == NODES
         process.terminate()
         assert process.wait(timeout=60) == 0

@@ -6,7 +6,6 @@ from __future__ import annotations
 import json
 import os
 import secrets
-import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -19,7 +18,6 @@ from security_tests import benches, outside
 Count = Callable[[int], None]
 
 CONTAINER = str(Path(__file__).with_name("container.py"))
-WAIT = "link.progress(1, 1, '')\nend = time.monotonic() + 0.4\nwhile time.monotonic() < end:\n    pass\nresult = 1"
 
 needs_root = pytest.mark.skipif(
     os.geteuid() != 0, reason="only root may read the memory of a process that is not dumpable"
@@ -72,7 +70,7 @@ def test_no_mapping_of_a_worker_is_shared_or_writable_code(alone: benches.Bench)
         assert [region for region in found if "w" in region[2] and "s" in region[2]] == []
         assert [region for region in found if "w" in region[2] and "x" in region[2]] == []
 
-    assert alone.during(WAIT, look).fault is None
+    assert alone.during(benches.WAIT, look).fault is None
     assert alone.works()
 
 
@@ -87,7 +85,7 @@ def test_a_workers_only_descriptor_is_its_socket(alone: benches.Bench) -> None:
             "3": "socket"
         }
 
-    assert alone.during(WAIT, look).fault is None
+    assert alone.during(benches.WAIT, look).fault is None
     assert alone.works()
 
 
@@ -103,7 +101,7 @@ def test_a_worker_is_nobody_and_can_become_no_one(alone: benches.Bench) -> None:
         if os.geteuid() == 0:
             assert state["Groups"].split() == []
 
-    assert alone.during(WAIT, look).fault is None
+    assert alone.during(benches.WAIT, look).fault is None
     assert alone.works()
 
 
@@ -132,7 +130,7 @@ def test_no_process_of_the_same_user_looks_into_a_worker(alone: benches.Bench) -
             pytest.skip("this interpreter is not readable for nobody")
         assert (finished.stdout, finished.stderr) == ("", "")
 
-    assert alone.during(WAIT, look).fault is None
+    assert alone.during(benches.WAIT, look).fault is None
     assert alone.works()
 
 
@@ -152,7 +150,7 @@ def test_a_workers_network_has_no_way_out(alone: benches.Bench) -> None:
         ] == ["lo"]
         assert Path(f"/proc/{pid}/net/route").read_text().count("\n") <= 1
 
-    assert alone.during(WAIT, look).fault is None
+    assert alone.during(benches.WAIT, look).fault is None
     assert alone.works()
 
 
@@ -164,13 +162,13 @@ def test_the_kernel_takes_a_worker_before_the_host(alone: benches.Bench) -> None
         assert Path(f"/proc/{pid}/oom_score_adj").read_text().strip() == "1000"
         assert Path("/proc/self/oom_score_adj").read_text().strip() != "1000"
 
-    assert alone.during(WAIT, look).fault is None
+    assert alone.during(benches.WAIT, look).fault is None
     assert alone.works()
 
 
 KILLS: dict[str, Callable[[int, int], None]] = {
-    "the fork server": lambda _host, server: os.kill(server, signal.SIGKILL),
-    "the host": lambda host_pid, _server: os.kill(host_pid, signal.SIGKILL),
+    "the fork server": lambda _host, server: outside.kill(server),
+    "the host": lambda host_pid, _server: outside.kill(host_pid),
     "both": outside.kill_both,
 }
 

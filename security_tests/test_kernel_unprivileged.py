@@ -32,7 +32,7 @@ def contained(*command: str, user_namespaces: bool = True, **environment: str) -
     forbid = [] if user_namespaces else ["--no-user-namespaces"]
     return subprocess.run(
         [sys.executable, str(CONTAINER), *forbid, sys.executable, *command],
-        env=ENVIRONMENT | environment, capture_output=True, text=True, timeout=200, check=False,
+        env=ENVIRONMENT | environment, capture_output=True, text=True, timeout=900, check=False,
     )  # fmt: skip
 
 
@@ -103,7 +103,7 @@ def test_the_contained_host_has_neither_privilege_nor_a_disk() -> None:
 
 @only_root
 @pytest.mark.promise("K-17")
-@pytest.mark.timeout(240)
+@pytest.mark.timeout(1_000)
 @pytest.mark.parametrize("user_namespaces", [True, False], ids=["with user namespaces", "without user namespaces"])
 def test_every_kernel_attack_fails_against_an_unprivileged_host(user_namespaces: bool, attacks: Count) -> None:
     """The whole of test_kernel.py holds without privilege; without user namespaces, for a server that is not strict."""

@@ -44,7 +44,7 @@ def knock(door: Door, frame: dict[str, Any]) -> list[str]:
     """Sends one call; gives the request lines that reached the server."""
     handler, server = door
     call = protocol.decode(msgspec.json.encode(frame), exchanges.Call)
-    _, response = handler.handle(call, operation.Operation(), 10)
+    _, response = handler.handle(call, operation.Operation(), 60)
     if response is not None:
         response.close()
     return [one.line for one in server.take()]

@@ -24,8 +24,6 @@ pytestmark = [pytest.mark.promise("P-19"), pytest.mark.timeout(120)]
 
 SO_ATTACH_FILTER, SO_DETACH_FILTER = 26, 27
 SEND_S: Final = 1.0
-LOST_S: Final = 2.5
-"""How long the network fails. By then, the kernel has given up on what was sent."""
 RESENT_S: Final = 3.0
 """How long to wait for what the kernel sends again; after this time at most it would."""
 ANSWER: Final = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}"
@@ -41,19 +39,22 @@ def lose_all(sock: socket.socket) -> None:
 class Waiting(connections.Exchange):
     """An exchange that sends nothing before the network fails."""
 
-    def __init__(self, has_failed: threading.Event) -> None:
-        super().__init__(time.monotonic() + SEND_S, timers.uptime() + SEND_S)
+    def __init__(self, has_failed: threading.Event, send_s: float) -> None:
+        super().__init__(time.monotonic() + 60, timers.uptime() + 60)
         self._has_failed = has_failed
+        self._send_s = send_s
 
     def check_sending(self) -> None:
         self._has_failed.wait()
+        # Only what comes from now on may count: the connection may have taken its time.
+        self.deadline, self._send_by = time.monotonic() + self._send_s, timers.uptime() + self._send_s
         super().check_sending()
 
 
 def test_what_a_failed_network_holds_up_is_not_delivered_later(attacks: Callable[[int], None]) -> None:
     """The client has given up, and says that it does not know; the next request is answered."""
     attacks(1)
-    has_failed = threading.Event()
+    has_failed, has_given_up = threading.Event(), threading.Event()
     received: queue.SimpleQueue[bytes] = queue.SimpleQueue()
     left = [True]
 
@@ -65,7 +66,8 @@ def test_what_a_failed_network_holds_up_is_not_delivered_later(attacks: Callable
         left.clear()
         lose_all(sock)
         has_failed.set()
-        time.sleep(LOST_S)
+        has_given_up.wait(60)
+        time.sleep(SEND_S)  # whoever gives up before the kernel does
         sock.setsockopt(socket.SOL_SOCKET, SO_DETACH_FILTER, 0)
         sock.settimeout(RESENT_S)
         try:
@@ -77,9 +79,10 @@ def test_what_a_failed_network_holds_up_is_not_delivered_later(attacks: Callable
     pool.pool_classes_by_scheme = connections.POOL_CLASSES
     url = f"http://127.0.0.1:{listener.port}"
     with pytest.raises(errors.ClusterError) as raised:
-        http.send(pool, url, WRITE, {}, Waiting(has_failed), 10)
+        http.send(pool, url, WRITE, {}, Waiting(has_failed, SEND_S), 10)
+    has_given_up.set()
     assert raised.value.code == "cluster.timeout"
     assert received.get() == b""
-    answer = http.send(pool, url, WRITE, {}, Waiting(has_failed), 10)
+    answer = http.send(pool, url, WRITE, {}, Waiting(has_failed, 60), 60)
     assert answer.status == 200 and received.get().startswith(b"POST ")
     listener.close()

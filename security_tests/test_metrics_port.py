@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import socket
 from collections.abc import Iterator
+from typing import Final
 
 import anyio
 import httpx2
@@ -27,6 +28,7 @@ HELD = (
 )
 """What a client sends that holds its connection: nothing, half a head, half a body, requests whose answers it leaves."""
 
+HTTP: Final = httpx2.Client(timeout=60, limits=httpx2.Limits(max_keepalive_connections=0))
 SEATED = {"kubescript_callers 1.0", 'kubescript_requests_refused_total{status="401"} 1.0'}
 
 
@@ -60,7 +62,7 @@ def answered(port: int) -> str:
 def scraped(port: int) -> bool:
     """Whether Prometheus gets its metrics."""
     try:
-        found = httpx2.get(f"http://127.0.0.1:{port}/metrics", timeout=patience.scaled(5))
+        found = HTTP.get(f"http://127.0.0.1:{port}/metrics")
     except httpx2.HTTPError:
         return False
     return found.status_code == 200 and "kubescript_queue_depth 0" in found.text
@@ -70,7 +72,7 @@ def scraped(port: int) -> bool:
 def test_the_port_for_metrics_has_these_and_probes_and_nothing_else(ports: tuple[int, int]) -> None:
     """Under any name, without a token and without details; callers' port asks for a token as before."""
     callers, port = ports
-    found = {path: httpx2.get(f"http://127.0.0.1:{port}{path}", headers={"Host": "10.0.0.7"}) for path in
+    found = {path: HTTP.get(f"http://127.0.0.1:{port}{path}", headers={"Host": "10.0.0.7"}) for path in
              ("/metrics", "/health", "/ready", "/mcp", "/info", "/tools", "/approvals", "/sse", "/")}  # fmt: skip
     assert {path: answer.status_code for path, answer in found.items()} == {
         "/metrics": 200, "/health": 200, "/ready": 200, "/mcp": 404, "/info": 404, "/tools": 404, "/approvals": 404,
@@ -79,10 +81,10 @@ def test_the_port_for_metrics_has_these_and_probes_and_nothing_else(ports: tuple
     assert found["/health"].json() == {"status": "healthy"}
     assert found["/ready"].json() == {"status": "ready"}
     assert "ann" not in found["/metrics"].text
-    assert httpx2.post(f"http://127.0.0.1:{port}/metrics", content=b"x" * 100_000).status_code == 405
-    assert httpx2.get(f"http://127.0.0.1:{callers}/metrics").status_code == 401
+    assert HTTP.post(f"http://127.0.0.1:{port}/metrics", content=b"x" * 100_000).status_code == 405
+    assert HTTP.get(f"http://127.0.0.1:{callers}/metrics").status_code == 401
     assert answered(callers) == "1"
-    patience.until(lambda: set(httpx2.get(f"http://127.0.0.1:{port}/metrics").text.splitlines()) >= SEATED)
+    patience.until(lambda: set(HTTP.get(f"http://127.0.0.1:{port}/metrics").text.splitlines()) >= SEATED)
 
 
 @pytest.mark.promise("R-08")
@@ -111,7 +113,7 @@ def test_callers_are_answered_while_metrics_are_written(
     answers: list[int] = []
 
     def scrape(opened: app.Application, present: evaluation.Presence) -> bytes:
-        answers.append(httpx2.get(f"http://127.0.0.1:{callers}/health", timeout=patience.scaled(5)).status_code)
+        answers.append(HTTP.get(f"http://127.0.0.1:{callers}/health").status_code)
         return write(opened, present)
 
     monkeypatch.setattr(app.Application, "scrape", scrape)

@@ -146,7 +146,7 @@ def read(
     own: tenant.Tenant, call: exchanges.Call, done: operation.Operation | None = None
 ) -> tuple[exchanges.Reply, str]:
     """What a worker receives that sends this call by itself: the head and the whole body."""
-    reply, response = own.contexts.handle(call, done or operation.Operation(), 10)
+    reply, response = own.contexts.handle(call, done or operation.Operation(), 60)
     if response is None:
         return reply, ""
     with contextlib.closing(response):
@@ -550,7 +550,7 @@ def test_a_saved_cluster_is_limited_too_and_what_was_read_of_it_is_replayed(
             assert (own.contexts.sources, set(opened.operator.contexts.sources)) == ({}, {"prometheus", "loki"})
             for clusters, rule in ((own.contexts, "policy.source"), (opened.operator.contexts, None)):
                 call = exchanges.Call("GET", (*exchanges.SOURCES, "loki", "labels"), context="one")
-                reply, _ = clusters.handle(call, operation.Operation(), 5)
+                reply, _ = clusters.handle(call, operation.Operation(), 60)
                 assert (reply.fault.code if reply.fault else None) == rule
     replayed = trails.run("audit", "replay", str(file)).stdout.splitlines()
     assert len(replayed) == 5 and all(line.endswith(" same") for line in replayed), replayed
@@ -644,7 +644,7 @@ def test_no_path_is_read_otherwise_by_another_parser(tmp_path: Path, attacks: Ca
         cluster = live.Live(server.kubeconfig(tmp_path))
         door = reading.made(cluster, policy.Policy(namespaces=("a",)))
         for path in tried:
-            _, response = door.handle(exchanges.Call("GET", path), operation.Operation(), 10)
+            _, response = door.handle(exchanges.Call("GET", path), operation.Operation(), 60)
             if response is not None:
                 response.close()
             reached += [recorder.read(seen.line) for seen in server.take()]

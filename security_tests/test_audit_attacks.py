@@ -453,7 +453,7 @@ def test_a_script_that_is_not_run_is_on_record(file: Path, tmp_path: Path) -> No
     """A script that finds every place taken, or that the client cancels, has a record that says so."""
 
     async def endless(client: Client, begun: anyio.Event) -> None:
-        async def report(_done: float, _total: float | None, _text: str | None) -> None:
+        async def report(progress: float, total: float | None, message: str | None) -> None:
             begun.set()
 
         call = {"script": "ctx.progress(1)\nwhile True: pass", "timeout": 120_000}

@@ -250,10 +250,10 @@ def test_an_authority_that_is_taken_away_vouches_for_nobody(served: Served) -> N
     assert (who("carol"), who("dora")) == (200, 0)
     with opened(served, "carol") as kept, opened(served, "carol") as stream, opened(served, "") as bob:
         stream.sendall(b"GET /sse HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
-        assert stream.recv(15) == b"HTTP/1.1 200 OK"
+        bob.sendall(STREAM % TOKENS["bob"].encode())
+        assert stream.recv(15) == bob.recv(15) == b"HTTP/1.1 200 OK"
 
         def is_changed() -> bool:
-            assert is_answered(bob, served.headers("bob"))
             is_answered(kept)  # a connection that is used does not end by itself
             return (who("carol"), who("dora")) == (0, 200)
 
@@ -263,7 +263,7 @@ def test_an_authority_that_is_taken_away_vouches_for_nobody(served: Served) -> N
         # Attack: what was opened under the old authority goes on for ever.
         assert not is_answered(kept)
         assert ended_in(stream)
-        assert is_answered(bob, served.headers("bob"))
+        assert not ended_in(bob, 1.0)
     # The new authority goes while half of a new pair is there: it counts no more, and the old certificate is served.
     (folder / "server.key").write_bytes(new.client("dora").key)
     (folder / "ca.crt").write_bytes(before[0])
@@ -284,11 +284,10 @@ def opened(served: Served, name: str) -> ssl.SSLSocket:
     return tls.wrap_socket(served.plain(), server_hostname="127.0.0.1")
 
 
-def is_answered(sock: ssl.SSLSocket, headers: Mapping[str, str] | None = None) -> bool:
+def is_answered(sock: ssl.SSLSocket) -> bool:
     """Whether one more request is answered on a connection that is kept."""
-    lines = "".join(f"{name}: {value}\r\n" for name, value in (headers or {}).items())
     try:
-        sock.sendall(f"GET /info HTTP/1.1\r\nHost: 127.0.0.1\r\n{lines}\r\n".encode())
+        sock.sendall(b"GET /info HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
         answer = http.client.HTTPResponse(sock)
         answer.begin()
         answer.read()

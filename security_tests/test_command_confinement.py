@@ -20,6 +20,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
+from unittest import mock
 
 import pytest
 
@@ -41,6 +42,13 @@ CONNECT: Final = "k=$(<$KUBECONFIG); k=${k#*http://}; p=${k#*:}; exec 3<>/dev/tc
 """Connects to the command's own proxy, as its descriptor 3."""
 REACHED: Final = "REACHED"
 """What a script writes that has done what it must not do."""
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _slow_starts() -> Iterator[None]:
+    """A command's process has the lowest priority: beside other work, it may start later than a server would wait."""
+    with mock.patch.object(confined_process, "_START_S", SECONDS):
+        yield
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
+from unittest import mock
 
 import pytest
 
@@ -43,6 +44,13 @@ MEMORY: Final = 64 << 20
 SECONDS: Final = 240
 """For what takes a second or two where a processor is free: a command has the lowest priority."""
 DENIED: Final = "PermissionError(1, 'Operation not permitted')"
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _slow_starts() -> Iterator[None]:
+    """A command's process has the lowest priority: beside other work, it may start later than a server would wait."""
+    with mock.patch.object(confined_process, "_START_S", SECONDS):
+        yield
 
 
 @dataclass(frozen=True)

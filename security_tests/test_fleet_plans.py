@@ -23,7 +23,7 @@ from tests.kit import fleets, fork_servers, quiet, unfinished
 from tests.kit.controlplane import logged, official_client, shared
 from tests.kit.controlplane.writer import Writer
 
-pytestmark = [pytest.mark.cluster, pytest.mark.promise("P-22"), pytest.mark.timeout(120)]
+pytestmark = [pytest.mark.cluster, pytest.mark.promise("P-22")]
 
 ALICE: Final = user.User("alice", "tokens_file", "uid-alice", ())
 STEPS: Final = 3

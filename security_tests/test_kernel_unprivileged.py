@@ -22,6 +22,8 @@ CONTAINER = Path(__file__).with_name("container.py")
 NEIGHBOURS = Path(__file__).with_name("test_command_neighbours.py")
 ENVIRONMENT = {"PYTHONDONTWRITEBYTECODE": "1", "PATH": "/usr/bin:/bin", **again.ENVIRONMENT}
 
+pytestmark = pytest.mark.timeout(1_000)  # whole runs of pytest, and more than one of them in a test
+
 only_root = pytest.mark.skipif(
     os.geteuid() != 0, reason="needs root to give it up; this very run is the unprivileged one"
 )
@@ -103,7 +105,6 @@ def test_the_contained_host_has_neither_privilege_nor_a_disk() -> None:
 
 @only_root
 @pytest.mark.promise("K-17")
-@pytest.mark.timeout(1_000)
 @pytest.mark.parametrize("user_namespaces", [True, False], ids=["with user namespaces", "without user namespaces"])
 def test_every_kernel_attack_fails_against_an_unprivileged_host(user_namespaces: bool, attacks: Count) -> None:
     """The whole of test_kernel.py holds without privilege; without user namespaces, for a server that is not strict."""

@@ -89,7 +89,7 @@ def test_every_official_model_is_in_the_table_with_its_fields() -> None:
             assert ours.attribute_map == model.attribute_map
 
 
-@pytest.mark.timeout(120)
+@pytest.mark.timeout(600)  # five programs, one after the other
 @cases.each(
     "script",
     [

@@ -145,6 +145,9 @@ def opened(command: tuple[str, ...] = programs.WORKER, *, spares: int = 2, stric
 
 
 def children(pid: int) -> set[int]:
-    """Process ids of the children of `pid`."""
-    with open(f"/proc/{pid}/task/{pid}/children") as file:
-        return {int(word) for word in file.read().split()}
+    """Process ids of the children of `pid`, whichever of its threads has started them."""
+    found: set[int] = set()
+    for thread in Path(f"/proc/{pid}/task").iterdir():
+        with contextlib.suppress(OSError):  # a thread that ends leaves its children to another
+            found |= {int(word) for word in (thread / "children").read_text().split()}
+    return found

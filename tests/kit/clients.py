@@ -6,7 +6,6 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-import socket
 import subprocess
 import sys
 import tempfile
@@ -31,6 +30,7 @@ from kubescript import app, tenant
 from kubescript.cli import flags as cli_flags
 from kubescript.cli import main
 from kubescript.output import fencing
+from kubescript_safety.controlplane import server as control_plane
 from tests.kit import fork_servers, warm
 
 INSTALLED = str(Path(sys.executable).with_name("kubescript"))
@@ -174,9 +174,7 @@ def running(
 
 def free_port() -> int:
     """A port nobody listens on just now."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+    return control_plane.free_port()
 
 
 async def evaluate(client: Client, script: str, **arguments: object) -> mcp_types.CallToolResult:

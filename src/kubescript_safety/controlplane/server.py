@@ -10,7 +10,9 @@ folder, which is deleted when the context ends.
 
 from __future__ import annotations
 
+import contextlib
 import http.client
+import secrets
 import shutil
 import socket
 import ssl
@@ -27,6 +29,9 @@ from kubescript_safety.controlplane import build, child, commands, kubelets, pki
 from kubescript_safety.controlplane.commands import ADDRESS
 
 START_SECONDS = 60
+# Below the ports that Linux gives to connections, which may take one of those before a program listens on it.
+_FIRST_PORT = 16_000
+_PORTS = 16_000
 
 
 class StartError(RuntimeError):
@@ -40,7 +45,7 @@ class ControlPlane(startable.Startable):
         programs = build.programs()
         # The prefix is short, because a unix socket's path has at most 107 bytes.
         self.folder = Path(tempfile.mkdtemp(prefix="kubescript-cp-"))
-        self.port = _free_port()
+        self.port = free_port()
         self.url = f"https://{ADDRESS}:{self.port}"
         self._authority = pki.Authority()
         self._write_certificates()
@@ -152,9 +157,10 @@ class ControlPlane(startable.Startable):
         pki.write_private(self.folder / "accounts.pub", public)
 
 
-def _free_port() -> int:
-    with socket.socket() as probe:
-        # Another process may take the port before the API server does; the start then fails with an error.
-        probe.bind((ADDRESS, 0))
-        port: int = probe.getsockname()[1]
-        return port
+def free_port() -> int:
+    """Returns a port on which nothing listens, and which the kernel gives to no connection meanwhile."""
+    while True:
+        port = _FIRST_PORT + secrets.randbelow(_PORTS)
+        with socket.socket() as probe, contextlib.suppress(OSError):
+            probe.bind((ADDRESS, port))
+            return port

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import shutil
-import socket
 import sqlite3
 import tempfile
 import time
@@ -20,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from kubescript_safety.controlplane import child, startable
+from kubescript_safety.controlplane import child, server, startable
 from tests.kit.openstack import build, configuration
 
 __all__ = ["APPLICATION", "MEMBER", "READER", "Response", "Services"]
@@ -55,7 +54,7 @@ class Services(startable.Startable):
         self._folder = folder or Path(tempfile.mkdtemp(prefix="kubescript-openstack-"))
         self._own = folder is None
         self._children: list[child.Child] = []
-        self.ports = {name: _free_port() for name in configuration.NAMES}
+        self.ports = {name: server.free_port() for name in configuration.NAMES}
 
     @property
     def auth_url(self) -> str:
@@ -173,10 +172,3 @@ class Services(startable.Startable):
                 time.sleep(0.05)
             else:
                 return
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port

@@ -14,7 +14,7 @@ from kubescript.wire import exchanges
 from kubescript_sandbox import runs
 from kubescript_sandbox.host import conversation, executor, spawner
 from kubescript_sandbox.wire import protocol
-from tests.kit import patience
+from tests.kit import patience, pids
 
 __all__ = [
     "CALL",
@@ -24,7 +24,6 @@ __all__ = [
     "STRICT",
     "WAIT",
     "Bench",
-    "children",
     "crowd",
     "hostile",
     "no_cluster",
@@ -113,8 +112,8 @@ class Bench:
 
         def look(call: exchanges.Call, left: float) -> tuple[exchanges.Reply, types.Response | None]:
             try:
-                patience.until(lambda: len(children(self.source.pid)) == 1)
-                probe(*children(self.source.pid))
+                patience.until(lambda: len(pids.children(self.source.pid)) == 1)
+                probe(*pids.children(self.source.pid))
             except BaseException as error:
                 found.append(error)
             return no_cluster(call, left)
@@ -142,12 +141,3 @@ def opened(command: tuple[str, ...] = programs.WORKER, *, spares: int = 2, stric
     finally:
         pool.close()
         source.close()
-
-
-def children(pid: int) -> set[int]:
-    """Process ids of the children of `pid`, whichever of its threads has started them."""
-    found: set[int] = set()
-    for thread in Path(f"/proc/{pid}/task").iterdir():
-        with contextlib.suppress(OSError):  # a thread that ends leaves its children to another
-            found |= {int(word) for word in (thread / "children").read_text().split()}
-    return found

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Final
 
-from tests.kit import patience
+from tests.kit import patience, pids
 
 __all__ = ["facts", "host", "kill", "kill_both", "occurrences", "orphans", "regions"]
 
@@ -107,7 +107,7 @@ HOST: Final = textwrap.dedent("""
     sys.stdin.readline()
     old = source.pid
     os.kill(old, signal.SIGKILL)
-    outside.patience.until(lambda: not outside.alive(old))
+    outside.patience.until(lambda: not outside.pids.is_alive(old))
     threading.Thread(target=run, args=(call,), daemon=True).start()
     sys.stdin.readline()
 """)
@@ -144,18 +144,11 @@ def host(
             process.kill()
 
 
-def alive(pid: int) -> bool:
-    """Whether `pid` still runs; a zombie does not."""
-    with contextlib.suppress(OSError):
-        return facts(pid)["State"][0] not in "ZX"
-    return False
-
-
 def kill(pid: int) -> None:
     """Ends a process, and waits until it has ended."""
     with contextlib.suppress(ProcessLookupError):  # the fork server may have ended with its host
         os.kill(pid, signal.SIGKILL)
-    patience.until(lambda: not alive(pid))
+    patience.until(lambda: not pids.is_alive(pid))
 
 
 def kill_both(host_pid: int, server: int) -> None:
@@ -175,6 +168,6 @@ def orphans(
         kill(process.pid, server)
         left = {worker} if process.poll() is None else {server, worker}
         end = time.monotonic() + seconds
-        while any(map(alive, left)) and time.monotonic() < end:
+        while any(map(pids.is_alive, left)) and time.monotonic() < end:
             time.sleep(0.02)
-        return {pid for pid in left if alive(pid)}
+        return {pid for pid in left if pids.is_alive(pid)}

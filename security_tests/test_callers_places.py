@@ -21,8 +21,7 @@ from kubescript import concurrency, errors
 from kubescript.cli import demo
 from kubescript.cluster import live, web
 from kubescript_sandbox.host import worker
-from security_tests import benches
-from tests.kit import http_server, kubectl
+from tests.kit import http_server, kubectl, pids
 
 TOKENS: Final = {"bob": "token-of-bob-0123456789", "mallory": "token-of-mallory-0123456789"}
 JSON: Final = {"Accept": "application/json", "Content-Type": "application/json"}
@@ -148,11 +147,11 @@ def evaluated(port: int, name: str, script: str) -> str:
 def count_nicer_workers() -> int:
     """How many workers of this process leave the cores to others."""
     count = 0
-    for server in benches.children(os.getpid()):
+    for server in pids.children(os.getpid()):
         with contextlib.suppress(OSError):  # one that has just ended
             count += sum(
                 os.getpriority(os.PRIO_PROCESS, each) > os.getpriority(os.PRIO_PROCESS, 0)
-                for each in benches.children(server)
+                for each in pids.children(server)
             )
     return count
 

@@ -29,7 +29,7 @@ from kubescript.wire import orders
 from kubescript_sandbox.confinement import landlock
 from kubescript_sandbox.host import spawner
 from security_tests import benches
-from tests.kit import patience
+from tests.kit import patience, pids
 
 BASH: Final = shutil.which("bash") or "/bin/bash"
 SPAWNED: Final = (sys.executable, "-I", "-m", "kubescript.launcher.start", "openshift")
@@ -294,8 +294,8 @@ def test_it_has_no_descriptor_but_its_outputs_and_its_kubeconfig(attacker: Attac
         assert running.way_out is not None
         sock, _ = running.way_out.listener.accept()
         with sock:
-            patience.until(lambda: len(benches.children(attacker.source.pid)) == 1)  # one before may still be ending
-            (pid,) = benches.children(attacker.source.pid)
+            patience.until(lambda: len(pids.children(attacker.source.pid)) == 1)  # one before may still be ending
+            (pid,) = pids.children(attacker.source.pid)
             # Once it has connected, it has opened all that it opens.
             patience.until(lambda: len(os.listdir(f"/proc/{pid}/fd")) == 5)
             opened = {int(each.name): os.readlink(each) for each in Path(f"/proc/{pid}/fd").iterdir()}

@@ -30,7 +30,7 @@ from kubescript_sandbox import runs
 from kubescript_sandbox.confinement import landlock
 from kubescript_sandbox.host import conversation, spawner
 from security_tests import benches
-from tests.kit import patience
+from tests.kit import patience, pids
 
 Count = Callable[[int], None]
 
@@ -781,9 +781,9 @@ while not signalled:
 @contextlib.contextmanager
 def holding(attacker: Attacker, code: str) -> Iterator[tuple[int, Callable[[], str]]]:
     """A command line that waits when it has run this: its process, and what lets it end and gives what it prints."""
-    others = set(benches.children(attacker.source.pid))
+    others = set(pids.children(attacker.source.pid))
     with attacker.started(code + WAIT) as running:
-        (pid,) = set(benches.children(attacker.source.pid)) - others
+        (pid,) = set(pids.children(attacker.source.pid)) - others
 
         def go_on() -> str:
             os.kill(pid, signal.SIGUSR1)

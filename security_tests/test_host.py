@@ -34,7 +34,7 @@ from kubescript.wire import exchanges
 from kubescript_sandbox.host import cancellation, spawner
 from kubescript_sandbox.wire import protocol
 from security_tests import benches
-from tests.kit import clients, patience, reading, trails
+from tests.kit import clients, patience, pids, reading, trails
 
 HOSTILE: Final = (sys.executable, "-I", str(Path(__file__).with_name("hostile_masker.py")))
 GRACE_S: Final = 60.0
@@ -390,6 +390,6 @@ def counted(port: int) -> str:
 
 def maskers() -> set[int]:
     """The fork server of maskers of the server that this process has started, and its children."""
-    every = {one for server in benches.children(os.getpid()) for one in benches.children(server)}
+    every = {one for server in pids.children(os.getpid()) for one in pids.children(server)}
     servers = {one for one in every if b"masker.start" in Path(f"/proc/{one}/cmdline").read_bytes()}
-    return servers | {one for server in servers for one in benches.children(server)}
+    return servers | {one for server in servers for one in pids.children(server)}

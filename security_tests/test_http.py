@@ -319,14 +319,6 @@ async def ended_of(data: bytes, count: int, most: int, wait_s: float, ends: int 
     listener = socket.create_server(("127.0.0.1", 0))
     port = listener.getsockname()[1]
     protocol = http_connections.protocol(most, wait_s)
-    accepted: list[asyncio.Transport] = []
-    accept = protocol.connection_made
-
-    def connection_made(self: http_connections.Connection, transport: asyncio.Transport) -> None:
-        accepted.append(transport)
-        accept(self, transport)
-
-    protocol.connection_made = connection_made  # type: ignore[method-assign]
     options = uvicorn.Config(app, http=protocol, ws="none", lifespan="off", log_config=None)
     server = http_connections.Server(options)
     task = asyncio.create_task(server.serve([listener]))
@@ -334,8 +326,8 @@ async def ended_of(data: bytes, count: int, most: int, wait_s: float, ends: int 
     waiting = protocol.waiting
 
     def are_waiting() -> bool:
-        left = len(waiting._open)
-        return len(accepted) >= count and count - left >= ends and left == len(waiting._waiting)
+        left, gone = len(waiting._open), sockets.ended(held)
+        return left + gone == count and gone >= ends and left == len(waiting._waiting)
 
     await asyncio.to_thread(patience.until, are_waiting)
     left = len(waiting._open)

@@ -385,7 +385,7 @@ def test_an_adapter_that_repeats_a_selector_confirms_no_guess(tmp_path: Path, pa
 
 HUNDRED_MEGABYTES = 100 << 20
 TIME = 0.5
-GRACE = 8.0
+GRACE = 3.0
 """Seconds that one step of the engine may last beyond a deadline, on a busy machine."""
 
 

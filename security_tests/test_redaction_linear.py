@@ -278,7 +278,8 @@ def test_masking_an_answer_ends_with_its_call(evaluate: evaluator.Evaluator, att
                 await anyio.sleep(0.05)
 
     anyio.run(attack)
-    assert sorted(turns)[17] < 2, turns  # nearly all of them: a machine may stand still for a moment
+    assert sorted(turns)[17] < 2, turns  # on a busy machine too; it may stand still for a moment
+    assert max(turns) < patience.scaled(2), turns
     assert asked(evaluate, "6 * 7", 20_000).text == "42"
 
 

@@ -25,10 +25,10 @@ from kubescript import errors, redaction
 from kubescript.request import request
 from kubescript.wire import exchanges, inspection
 from kubescript_sandbox.host import cancellation, spawner
-from security_tests import benches, outside
+from security_tests import outside
 from security_tests.redaction import engine as engines
 from security_tests.taken import GRACE_S, HOSTILE, obeyed, works
-from tests.kit import patience, reading
+from tests.kit import patience, pids, reading
 
 Count = Callable[[int], None]
 
@@ -240,8 +240,8 @@ def test_nobody_waits_for_a_masker_that_is_busy(taken: redaction.Engine) -> None
         before = time.monotonic()
         time.sleep(0.02)
         turns.append(time.monotonic() - before)
-    # Nearly all of them: a machine may stand still for a moment.
-    assert sorted(turns)[90] < 1
+    assert sorted(turns)[90] < 1  # on a busy machine too; it may stand still for a moment
+    assert max(turns) < patience.scaled(1)
     assert time.process_time() - computed < (time.monotonic() - started) / 2
     assert works(taken)
     assert busy_one.is_alive()
@@ -285,7 +285,7 @@ def test_a_masker_that_is_killed_fails_its_body_only(victim: str, masking: redac
     assert SECRET.encode() not in next(body)
     server, spare = masking._pool.pids[0], list(masking._pool._idle)
     patience.until(lambda: all(each.worker.pid for each in spare))  # a masker is forked after it was asked for
-    for pid in benches.children(server) if victim == "maskers" else {server}:
+    for pid in pids.children(server) if victim == "maskers" else {server}:
         os.kill(pid, signal.SIGKILL)
     patience.until(lambda: not any(each.is_fit for each in spare), GRACE_S)
     with pytest.raises(errors.RedactionError):

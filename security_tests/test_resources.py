@@ -411,6 +411,7 @@ def test_a_report_that_waits_goes_out_with_the_next_call(
         return benches.no_cluster(call, left)
 
     monkeypatch.setattr(sandbox, "on_call", on_call)
+    # There is no cluster: the call fails, and the script goes on.
     call = "try:\n    k8s.coreV1().list_node()\nexcept Exception:\n    pass"
     script = f"for n in range(50):\n    ctx.progress(n)\n{call}\nctx.progress(50)\n1"
     assert sandbox(script, timeout_ms=60_000).result == b"1"

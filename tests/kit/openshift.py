@@ -6,8 +6,7 @@ import contextlib
 import os
 import shlex
 import subprocess
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent import futures
 from pathlib import Path
 from typing import Final
@@ -17,9 +16,9 @@ from anyio.from_thread import BlockingPortal, start_blocking_portal
 from mcp.client import Client
 from mcp.client.session import ElicitationFnT
 
-from tests.kit import clients, kubectl
+from tests.kit import clients, kubectl, pids
 
-__all__ = ["NOTE", "TOOL", "Talk", "commands_of", "configured", "plain", "talking", "until"]
+__all__ = ["NOTE", "TOOL", "Talk", "commands_of", "configured", "plain", "talking"]
 
 TOOL: Final = "openshift-cli"
 NOTE: Final = "[oc is not installed here, so kubectl has answered]"
@@ -94,16 +93,8 @@ def plain(line: str, kubeconfig: Path) -> subprocess.CompletedProcess[str]:
 
 def commands_of(server: int) -> set[int]:
     """The processes of command lines that live now, of the server that is this process."""
-    forks = [pid for pid in _children(server) if "kubescript.launcher.start" in _words(pid)]
-    return {pid for fork in forks for pid in _children(fork) if not _is_dead(pid)}
-
-
-def until(condition: Callable[[], bool], seconds: float = 120.0) -> None:
-    """Waits until the function says so; fails when it never does."""
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, "waited in vain"
-        time.sleep(0.01)
+    forks = [pid for pid in pids.children(server) if "kubescript.launcher.start" in _words(pid)]
+    return {pid for fork in forks for pid in pids.children(fork) if pids.is_alive(pid)}
 
 
 def _words(pid: int) -> list[str]:
@@ -111,19 +102,3 @@ def _words(pid: int) -> list[str]:
         return Path(f"/proc/{pid}/cmdline").read_text(errors="replace").split("\0")
     except OSError:
         return []
-
-
-def _children(pid: int) -> set[int]:
-    """Of all its threads: each is the parent of what it has forked."""
-    found: set[int] = set()
-    with contextlib.suppress(OSError):
-        for task in Path(f"/proc/{pid}/task").iterdir():
-            found |= {int(word) for word in (task / "children").read_text().split()}
-    return found
-
-
-def _is_dead(pid: int) -> bool:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] in {"Z", "X"}
-    except OSError:
-        return True

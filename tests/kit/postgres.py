@@ -27,7 +27,7 @@ from typing import Final
 import psycopg
 
 from kubescript_safety.controlplane import child, startable
-from tests.kit import debian
+from tests.kit import debian, pids
 
 __all__ = ["Postgres"]
 
@@ -90,7 +90,7 @@ class Postgres(startable.Startable):
         server = self._child.pid
         assert server is not None
         os.kill(server, signal.SIGSTOP)  # first: it starts no other process from now on
-        ids = [server, *_list_children(server)]
+        ids = [server, *pids.children(server)]
         try:
             for each in ids[1:]:
                 os.kill(each, signal.SIGSTOP)
@@ -153,10 +153,6 @@ class Postgres(startable.Startable):
         subprocess.run(
             _as_daemon([*command, *options], libraries), cwd=self.folder, check=True, stdout=subprocess.DEVNULL
         )
-
-
-def _list_children(process: int) -> list[int]:
-    return [int(each) for each in Path(f"/proc/{process}/task/{process}/children").read_text().split()]
 
 
 def _as_daemon(command: list[str], libraries: Path | None) -> list[str]:

@@ -23,7 +23,7 @@ import sys
 import threading
 import time
 import urllib.parse
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +33,7 @@ from mcp.client import Client
 
 from benchmarks import stdio
 from kubescript_safety.controlplane import pki
-from tests.kit import clients, listener, patience
+from tests.kit import clients, listener, patience, pids
 from tests.kit.controlplane.server import ControlPlane
 from tests.kit.controlplane.writer import Writer
 
@@ -276,7 +276,7 @@ def test_an_api_server_that_misbehaves_is_an_error_in_time(fault: str, gate: Gat
             started = time.monotonic()
             is_error, text = ask(behind, script, DEADLINE_MS if words == "limit.time" else 300_000)
             took = time.monotonic() - started
-        assert took < DEADLINE_MS / 1000 + patience.scaled(5), (took, text)
+        assert took < DEADLINE_MS / 1000 + patience.scaled(1.5), (took, text)
         assert text.strip() not in {"[]", ""}, text
         if script == NAMES:
             assert is_error and words in text, text
@@ -341,7 +341,7 @@ def test_a_rule_that_needs_discovery_keeps_the_deadline(gate: Gate, tmp_path: Pa
                 answer = await clients.evaluate(client, script, timeout=DEADLINE_MS)
                 took = time.monotonic() - started
             assert answer.is_error
-            assert took < DEADLINE_MS / 1000 + patience.scaled(5), (took, clients.text(answer))
+            assert took < DEADLINE_MS / 1000 + patience.scaled(1.5), (took, clients.text(answer))
             assert clients.text(await clients.evaluate(client, NAMES)) == WORKS
 
     anyio.run(run)
@@ -561,18 +561,9 @@ def test_an_expired_token_is_fetched_anew(control_plane: ControlPlane, tmp_path:
 # --- processes ---
 
 
-def children(pid: int) -> list[int]:
-    """Process ids of the children of all threads of `pid`."""
-    found = []
-    with contextlib.suppress(OSError):
-        for task in os.listdir(f"/proc/{pid}/task"):
-            found += [int(word) for word in Path(f"/proc/{pid}/task/{task}/children").read_text().split()]
-    return found
-
-
 def fork_servers(pid: int) -> list[int]:
     """The fork servers of workers of the server `pid`, which has one of maskers beside it."""
-    return [child for child in children(pid) if b"kubescript_sandbox.guest.launch" in commanded(child)]
+    return [child for child in pids.children(pid) if b"kubescript_sandbox.guest.launch" in commanded(child)]
 
 
 def commanded(pid: int) -> bytes:
@@ -584,23 +575,15 @@ def commanded(pid: int) -> bytes:
 
 def family(pid: int) -> list[int]:
     """Everything that descends from `pid`."""
-    return [one for child in children(pid) for one in (child, *family(child))]
+    return [one for child in pids.children(pid) for one in (child, *family(child))]
 
 
-def alive(pid: int) -> bool:
-    """Whether it runs; a zombie does not."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in {"Z", "X"}
-    except OSError:
-        return False
-
-
-def gone(pids: list[int]) -> bool:
+def gone(processes: Iterable[int]) -> bool:
     """Whether all of them end soon."""
     deadline = time.monotonic() + SOON_S
-    while any(alive(pid) for pid in pids) and time.monotonic() < deadline:
+    while any(pids.is_alive(pid) for pid in processes) and time.monotonic() < deadline:
         time.sleep(0.002)
-    return not any(alive(pid) for pid in pids)
+    return not any(pids.is_alive(pid) for pid in processes)
 
 
 class Serving:
@@ -652,7 +635,7 @@ def busy(fork_server: int) -> int:
     found: list[int] = []
 
     def is_there() -> bool:
-        for pid in children(fork_server):
+        for pid in pids.children(fork_server):
             if (ticks := _ticks(pid)) > first.setdefault(pid, ticks) + BUSY_TICKS:
                 found.append(pid)
         return bool(found)
@@ -697,7 +680,7 @@ def test_a_killed_fork_server_is_replaced(serving: Serving) -> None:
     thread, answers = serving.later(f"{NAMES}\n{SPIN}")
     serving.busy()
     first = serving.fork_server
-    workers = children(first)
+    workers = pids.children(first)
     os.kill(first, signal.SIGKILL)
     assert gone(workers)
     thread.join(SOON_S)
@@ -718,7 +701,7 @@ def test_a_script_that_begins_again_has_no_second_deadline(serving: Serving) -> 
     os.kill(first, signal.SIGKILL)
 
     def has_begun_again() -> bool:
-        return any(children(pid) for pid in fork_servers(serving.link.pid) if pid != first)
+        return any(pids.children(pid) for pid in fork_servers(serving.link.pid) if pid != first)
 
     # A fork server takes seconds to start where others compute too.
     patience.until(lambda: has_begun_again() or not thread.is_alive())
@@ -742,7 +725,7 @@ def test_a_killed_host_leaves_no_orphan(script: str, serving: Serving) -> None:
         time.sleep(0.02)
     assert len(rest) >= 2  # the fork server and a worker
     os.kill(serving.link.pid, signal.SIGKILL)
-    assert gone(rest), [pid for pid in rest if alive(pid)]
+    assert gone(rest), [pid for pid in rest if pids.is_alive(pid)]
 
 
 @pytest.mark.promise("F-05")
@@ -770,7 +753,7 @@ def test_a_client_that_hangs_up_ends_the_server(control_plane: ControlPlane) -> 
     process.stdin.close()
     try:
         assert process.wait(60) == 0
-        assert gone(everything), [pid for pid in everything if alive(pid)]
+        assert gone(everything), [pid for pid in everything if pids.is_alive(pid)]
     finally:
         process.kill()
         link.close()
@@ -785,7 +768,7 @@ def test_a_client_that_cancels_frees_everything_at_once(
     port = urllib.parse.urlsplit(behind).port
     (server,) = (
         pid
-        for pid in children(os.getpid())
+        for pid in pids.children(os.getpid())
         if str(port).encode() in Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
     )
     (fork_server,) = fork_servers(server)
@@ -797,7 +780,7 @@ def test_a_client_that_cancels_frees_everything_at_once(
         found: list[int] = []
 
         def are_both() -> bool:
-            found[:] = filter(alive, children(fork_server))
+            found[:] = filter(pids.is_alive, pids.children(fork_server))
             return not gate.steps and len(found) == 2
 
         patience.until(are_both)
@@ -815,7 +798,7 @@ def test_a_client_that_cancels_frees_everything_at_once(
                     workers = await anyio.to_thread.run_sync(there)
                     cancelled = time.monotonic()
                     group.cancel_scope.cancel()
-                await anyio.to_thread.run_sync(patience.until, lambda: not all(map(alive, workers)), SOON_S)
+                await anyio.to_thread.run_sync(patience.until, lambda: not all(map(pids.is_alive, workers)), SOON_S)
                 took = time.monotonic() - cancelled
                 if waiting:
                     await anyio.to_thread.run_sync(patience.until, lambda: bool(gate.hangups))

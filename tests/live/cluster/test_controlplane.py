@@ -7,7 +7,6 @@ import signal
 import stat
 import subprocess
 import sys
-import time
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -16,6 +15,7 @@ import pytest
 from kubernetes import client
 
 from kubescript_safety.controlplane import build
+from tests.kit import patience, pids
 from tests.kit.controlplane import bulk, official_client, writer
 from tests.kit.controlplane.fixture import facts
 from tests.kit.controlplane.server import ControlPlane, StartError
@@ -33,15 +33,6 @@ with ControlPlane() as plane:
 
 def core(kubeconfig: Path) -> Any:
     return client.CoreV1Api(official_client.connect(kubeconfig))
-
-
-def alive(pid: int) -> bool:
-    try:
-        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
-    except FileNotFoundError:
-        return False
-    # A zombie runs nothing; it only waits to be counted by its parent.
-    return state != "Z"
 
 
 def test_it_is_the_pinned_version(control_plane: ControlPlane) -> None:
@@ -80,9 +71,9 @@ def test_restart_keeps_data(own_plane: ControlPlane) -> None:
 def test_nothing_is_left_after_exit() -> None:
     """When the context ends, processes and files are gone."""
     with ControlPlane() as plane:
-        pids = plane.pids()
-        assert len(pids) == 2 and all(alive(pid) for pid in pids)
-    assert not any(alive(pid) for pid in pids)
+        processes = plane.pids()
+        assert len(processes) == 2 and all(map(pids.is_alive, processes))
+    assert not any(map(pids.is_alive, processes))
     assert not plane.folder.exists()
 
 
@@ -93,10 +84,7 @@ def test_nothing_is_left_after_the_parent_was_killed() -> None:
     folder, *words = parent.stdout.readline().split()
     os.kill(parent.pid, signal.SIGKILL)
     parent.communicate()
-    deadline = time.monotonic() + 60
-    while any(alive(int(word)) for word in words) and time.monotonic() < deadline:
-        time.sleep(0.05)
-    assert not any(alive(int(word)) for word in words)
+    patience.until(lambda: not any(pids.is_alive(int(word)) for word in words))
     subprocess.run(["rm", "-r", "--", folder], check=True)
 
 

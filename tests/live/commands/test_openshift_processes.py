@@ -37,7 +37,7 @@ def descriptors() -> int:
 def check_works(talk: Talk) -> None:
     """Fails unless the next call is answered, and then nothing is left."""
     assert talk.text(QUICK) == "namespace/shop"
-    openshift.until(lambda: not talk.commands())
+    patience.until(lambda: not talk.commands())
 
 
 def test_a_command_that_does_not_end_is_ended_at_the_deadline(kubeconfig: Path, tmp_path: Path) -> None:
@@ -46,7 +46,7 @@ def test_a_command_that_does_not_end_is_ended_at_the_deadline(kubeconfig: Path, 
     with served(kubeconfig, tmp_path, more=f"[limits]\ndefault_timeout_ms = {seconds}000\n") as talk:
         check_works(talk)
         answer = talk.ask(ENDLESS)
-        openshift.until(lambda: not talk.commands())
+        patience.until(lambda: not talk.commands())
         said = clients.whole(answer)
         assert answer.is_error
         assert said.startswith("pod/cart-"), said
@@ -59,11 +59,11 @@ def test_a_client_that_cancels_ends_the_process(kubeconfig: Path, tmp_path: Path
     more = "[limits]\ndefault_timeout_ms = 240000\nmax_timeout_ms = 240000\n"
     with served(kubeconfig, tmp_path, top="processes_pool_size = 1", more=more) as talk:
         running = talk.send(ENDLESS)
-        openshift.until(lambda: len(talk.commands()) == 1)
+        patience.until(lambda: len(talk.commands()) == 1)
         waiting = talk.send(ENDLESS)
         for call in (waiting, running):
             call.cancel()
-        openshift.until(lambda: not talk.commands())
+        patience.until(lambda: not talk.commands())
         check_works(talk)
 
 
@@ -112,9 +112,9 @@ def test_what_finds_no_room_in_the_queue_is_told_that_the_server_is_busy(kubecon
     more = "[limits]\ndefault_timeout_ms = 240000\nmax_timeout_ms = 240000\n[sandbox]\nmax_queue = 1\n"
     with served(kubeconfig, tmp_path, top=top, more=more) as talk:
         running = talk.send(ENDLESS)
-        openshift.until(lambda: len(talk.commands()) == 1)
+        patience.until(lambda: len(talk.commands()) == 1)
         others = [talk.send(QUICK) for _ in range(5)]
-        openshift.until(lambda: sum(call.done() for call in others) == 4)
+        patience.until(lambda: sum(call.done() for call in others) == 4)
         refused = {call for call in others if call.done()}
         for call in refused:
             answer = call.result()
@@ -161,4 +161,4 @@ def test_nothing_of_a_watch_outlives_its_command(kubeconfig: Path, tmp_path: Pat
         before = descriptors()
         for _ in range(5):
             talk.text(line)
-        openshift.until(lambda: descriptors() <= before + 2)  # a connection may be kept for the next one
+        patience.until(lambda: descriptors() <= before + 2)  # a connection may be kept for the next one

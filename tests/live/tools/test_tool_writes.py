@@ -102,9 +102,12 @@ def following(heard: list[str], *steps: Callable[[], None], pause: float = 0) ->
     reported what it sees of the one before it, and the first when it has seen its own change."""
     heard.clear()
 
+    def wait_for(count: int) -> None:
+        patience.until(lambda: len(states(heard)) == count, 200)
+
     def run() -> None:
         for count, step in enumerate(steps, 1):
-            patience.until(lambda count=count: len(states(heard)) == count, 200)  # type: ignore[misc]
+            wait_for(count)
             time.sleep(pause)
             step()
 

@@ -20,7 +20,7 @@ from kubescript_safety.cluster import history
 from kubescript_safety.cluster.api import ApiError
 from kubescript_safety.runs import conversation
 from kubescript_safety.servers import setup
-from tests.kit import patience
+from tests.kit import patience, pids
 from tests.kit.safety import transcripts
 
 
@@ -207,15 +207,7 @@ def test_what_a_server_has_started_ends_with_it(tmp_path: Path) -> None:
             patience.until(lambda: file.exists() and file.read_text().endswith("\n"))
             proxy._end(server)
     started = int(file.read_text())
-    patience.until(lambda: has_ended(started))
-
-
-def has_ended(pid: int) -> bool:
-    """Whether a process that may be nobody's child any more has ended."""
-    try:
-        return "zombie" in Path(f"/proc/{pid}/status").read_text()
-    except OSError:
-        return True
+    patience.until(lambda: not pids.is_alive(started))
 
 
 def open_conversation(tmp_path: Path, code: str) -> Any:

@@ -17,7 +17,7 @@ from kubescript.wire import exchanges
 from kubescript_sandbox import runs
 from kubescript_sandbox.host import cancellation, conversation, executor, spawner
 from kubescript_sandbox.wire import protocol
-from tests.kit import patience
+from tests.kit import patience, pids
 
 MIB = 1024 * 1024
 
@@ -201,7 +201,7 @@ def test_a_killed_worker_is_an_error_and_no_more(bench: Bench) -> None:
     def kill() -> None:
         # A worker that dies before its script has sent anything is replaced without a word.
         patience.until(lambda: len(bench.progress) > reports)
-        victims.update(children(bench.source.pid))
+        victims.update(pids.children(bench.source.pid))
         for pid in victims:
             os.kill(pid, signal.SIGKILL)
 
@@ -210,7 +210,7 @@ def test_a_killed_worker_is_an_error_and_no_more(bench: Bench) -> None:
     outcome = bench.run("ctx.progress(0)\nwhile True: pass", timeout_ms=90_000)
     killer.join()
     # The spare was killed as well, and a signal takes a moment: the next script must not be given a dying one.
-    patience.until(lambda: not victims & children(bench.source.pid))
+    patience.until(lambda: not victims & pids.children(bench.source.pid))
     assert outcome.fault is not None
     assert outcome.fault.code == "worker.died"
     assert bench.works()
@@ -220,9 +220,9 @@ def test_a_killed_fork_server_is_restarted(bench: Bench) -> None:
     """kill -9 of the fork server takes its workers along; the next script gets a new fork server, as clean as the
     first."""
     first = bench.source.pid
-    family = {first, *children(first)}
+    family = {first, *pids.children(first)}
     os.kill(first, signal.SIGKILL)
-    patience.until(lambda: not any(lives(pid) for pid in family))
+    patience.until(lambda: not any(pids.is_alive(pid) for pid in family))
     assert bench.works()
     assert bench.source.pid != first
 
@@ -231,7 +231,7 @@ def test_no_worker_outlives_its_script(bench: Bench) -> None:
     """After many scripts only the spare is left."""
     for n in range(20):
         bench.run(f"{n} if {n} % 2 else 1 / 0")
-    patience.until(lambda: len(children(bench.source.pid)) <= 1)
+    patience.until(lambda: len(pids.children(bench.source.pid)) <= 1)
 
 
 def test_progress_reaches_the_host(bench: Bench) -> None:
@@ -249,27 +249,12 @@ def test_usage_is_the_hosts_own_measurement(bench: Bench) -> None:
     assert bench.run("x = 'a' * (64 * 1024 * 1024)\nlen(x)").usage.peak_bytes > 64 * MIB
 
 
-def children(pid: int) -> set[int]:
-    """Process ids of the children of `pid`."""
-    with open(f"/proc/{pid}/task/{pid}/children") as file:
-        return {int(word) for word in file.read().split()}
-
-
-def lives(pid: int) -> bool:
-    """Whether there is such a process, and it has not ended."""
-    try:
-        with open(f"/proc/{pid}/stat") as file:
-            return file.read().rpartition(") ")[2][0] not in "XZ"
-    except (FileNotFoundError, ProcessLookupError):
-        return False
-
-
 @pytest.mark.skipif(tuple(map(int, os.uname().release.split(".")[:2])) < (6, 12), reason="the kernel has no turns")
 def test_workers_have_long_turns_and_the_host_and_fork_server_short_ones(bench: Bench) -> None:
     """Scripts that compute at once keep their caches, and whoever serves them still gets a core at once."""
     bench.pool.start()
     deadline = time.monotonic() + patience.scaled(5)
-    while {_turn_ns(pid) for pid in children(bench.source.pid)} != {20_000_000}:
+    while {_turn_ns(pid) for pid in pids.children(bench.source.pid)} != {20_000_000}:
         assert time.monotonic() < deadline
         time.sleep(0.01)
     assert max(_turn_ns(0), _turn_ns(bench.source.pid)) < 20_000_000

@@ -212,8 +212,15 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
     if config.getoption("--budget") or config.getoption("--record-costs"):
         terminalreporter.section("what the tests cost")
         terminalreporter.write("\n".join([*REPORT.lines(), ""]))
-        for line in REPORT.over() if config.getoption("--budget") else ():
-            terminalreporter.write_line(f"over its budget: {line}", red=True)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """Says at the very end why a run has failed whose tests have passed: what is printed before may be cut off."""
+    terminal = config.pluginmanager.get_plugin("terminalreporter")
+    if terminal and config.getoption("--budget") and not hasattr(config, "workerinput"):
+        for line in REPORT.over():
+            terminal.write_line(f"over its budget: {line}", red=True)
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:

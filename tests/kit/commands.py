@@ -14,6 +14,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
@@ -42,10 +43,18 @@ def run(
             code = process.run(main.cli, fork_servers.workers())
         except SystemExit as end:
             code = int(end.code or 0)
+        _end_timers()
         sys.stdout.flush()
         sys.stderr.flush()
         streams = [stream.getvalue().decode("utf-8", "replace") for stream in (out, err)]
     return subprocess.CompletedProcess(arguments, code, *streams)
+
+
+def _end_timers() -> None:
+    """Waits for timers, as a process does when it ends: what they log belongs to this command, not to the next."""
+    for thread in threading.enumerate():
+        if isinstance(thread, threading.Timer):
+            thread.join()
 
 
 @contextlib.contextmanager

@@ -375,12 +375,14 @@ def test_an_api_server_that_dies_is_named_and_missed_only_while_it_is_gone(
         async with clients.connect("memory", ["--kubeconfig", str(own_plane.kubeconfig)]) as client:
             assert clients.text(await clients.evaluate(client, NAMES)) == WORKS
             died = 0.0
+            gone = anyio.Event()
 
             async def die(progress: float, total: float | None, message: str | None) -> None:
                 nonlocal died
                 if not died:
                     died = time.monotonic()
                     await anyio.to_thread.run_sync(own_plane.kill)
+                    gone.set()
 
             arguments = {"script": script, "timeout": 300_000}
             result = await client.call_tool("evaluate_script", arguments, progress_callback=die)
@@ -389,6 +391,7 @@ def test_an_api_server_that_dies_is_named_and_missed_only_while_it_is_gone(
             assert "cluster.broken" in clients.text(result) or "cluster.unreachable" in clients.text(result), (
                 clients.text(result)
             )
+            await gone.wait()  # a process that dies closes its connections one after the other
             while_down = await clients.evaluate(client, SWALLOWED)
             assert "cluster.unreachable" in clients.text(while_down), clients.text(while_down)
             await anyio.to_thread.run_sync(own_plane.start)

@@ -51,9 +51,10 @@ def run(
 
 
 def _end_timers() -> None:
-    """Waits for timers, as a process does when it ends: what they log belongs to this command, not to the next."""
+    """Waits for timers, as a process does when it ends: what they log belongs to this command, not to the next. No process
+    waits for daemons, such as the timer by which a pool ends maskers after twenty seconds."""
     for thread in threading.enumerate():
-        if isinstance(thread, threading.Timer):
+        if isinstance(thread, threading.Timer) and not thread.daemon:
             thread.join()
 
 

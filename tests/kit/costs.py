@@ -81,8 +81,8 @@ class Report:
         self._began = time.monotonic()
 
     def add(self, told: Told) -> None:
-        """Takes what one process has counted; what it spent beside tests is start, collection and servers of its own. Programs
-        that it has built count as if tests had."""
+        """Takes what one process has counted; what it spent beside tests is start, collection and servers of its own.
+        Programs that it has built count as if tests had."""
         processor, wall, longest, total, built = told
         self._has_built |= built
         self.longest |= {test: max(seconds, self.longest.get(test, 0.0)) for test, seconds in longest.items()}
@@ -112,7 +112,8 @@ class Report:
         return rows
 
     def over(self) -> list[str]:
-        """The folders that need half more than their budget; none where programs were built in this run."""
+        """The folders that need more than their budget allows, and all together; none where programs were built in this
+        run."""
         if self._has_built:
             return []
         budgets = schedule.read()["folders"]

@@ -21,8 +21,8 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any, Final
 
-import kubernetes.config  # noqa: F401 - each process would import it
-import sqlalchemy.dialects.sqlite  # noqa: F401 - each process would import it
+import kubernetes.config  # noqa: F401 - else each forked process imports it
+import sqlalchemy.dialects.sqlite  # noqa: F401 - else each forked process imports it
 from urllib3 import connection
 
 from kubescript import app, config, contexts, errors, programs, types
@@ -31,7 +31,7 @@ from kubescript.broker import operation
 from kubescript.changes import planning, recovery, work
 from kubescript.changes.store import store
 from kubescript.changes.writer import WritableAccess
-from kubescript.cluster import connections, http, live, timers  # noqa: F401 - each process would import `http`
+from kubescript.cluster import connections, http, live, timers  # noqa: F401 - `http`, likewise for forks
 from kubescript.request import request
 from kubescript_masking.host import pool
 from kubescript_sandbox import runs

@@ -165,10 +165,10 @@ def test_the_token_is_in_no_command_line_environment_log_record_or_answer(
                 answers.append(await said(client, ENDLESS.format(NAMESPACES["alice"])))
 
             tasks.start_soon(watch)
-            await anyio.to_thread.run_sync(lambda: patience.until(lambda: bool(openshift.commands_of(world.process))))
+            await anyio.to_thread.run_sync(patience.until, lambda: bool(openshift.commands_of(world.process)))
             (command,) = openshift.commands_of(world.process)
             await anyio.to_thread.run_sync(
-                lambda: patience.until(lambda: Path(f"/proc/{command}/cmdline").read_bytes().startswith(b"oc\0"))
+                patience.until, lambda: Path(f"/proc/{command}/cmdline").read_bytes().startswith(b"oc\0")
             )
             found.extend(leaks(tokens))
             environment = Path(f"/proc/{command}/environ").read_bytes()

@@ -42,10 +42,11 @@ def prepare(_: contract.Guest, link: channel.Channel) -> main.Evaluate:
     """Run the script with everything Python has, in a worker that is locked down like any other."""
     scope: dict[str, object] = {
         "ctypes": ctypes, "libc": libc, "mmap": mmap, "os": os, "syscall": syscall, "link": link, "time": time,
-        "struct": struct, "socket": socket, "frame": frame, "sock": link._frames._sock,
+        "struct": struct, "socket": socket, "frame": frame,
     }  # fmt: skip
 
     def evaluate(start: protocol.Start) -> None:
+        scope["sock"] = link._frames._sock
         try:
             exec(start.script, scope)
             done = protocol.Done(result=msgspec.Raw(msgspec.json.encode(repr(scope.get("result")))))

@@ -44,9 +44,10 @@ class Channel:
     """Sends and receives one script's frames. A script cannot reach its underscore attributes; even if it could, they
     lead only to the socket."""
 
-    def __init__(self, frames: framing.FrameSocket, reply: type[Any]) -> None:
-        """`reply` is the type of an answer's head."""
-        self._frames = frames
+    _frames: framing.FrameSocket
+
+    def __init__(self, reply: type[Any]) -> None:
+        """`reply` is the type of an answer's head. Nothing can be sent before `connect`."""
         self._reply = reply
         self._left = Left(0, 0, 0)
         self._output_bytes = 0
@@ -62,6 +63,10 @@ class Channel:
     def left(self) -> Left:
         """How many calls and bytes the script may still use."""
         return self._left
+
+    def connect(self, frames: framing.FrameSocket) -> None:
+        """Takes the worker's socket: the channel was made before the fork."""
+        self._frames = frames
 
     def ready(self, ready: protocol.Ready) -> None:
         """Sends the first frame: this worker is locked down and waits for its script."""

@@ -19,17 +19,17 @@ __all__ = ["Guest", "Rehearsal", "Session"]
 
 @dataclass(frozen=True, slots=True)
 class Rehearsal:
-    """A script whose frames a worker exchanges before the real one, to pay first-use costs in advance."""
+    """A script of one call, with the host's frames for it: the fork server runs it to pay first-use costs in
+    advance."""
 
     script: str
     parameters: msgspec.Struct
-    call: msgspec.Struct
     reply: msgspec.Struct
     body: bytes
 
 
 class Session(Protocol):
-    """One script's world, prepared in a spare worker."""
+    """One script's world, made in the fork server: a worker's script gets a copy by the fork."""
 
     def begin(self, start: protocol.Start) -> dict[str, object]:
         """Returns the script's global names."""
@@ -42,7 +42,7 @@ class Session(Protocol):
 
 
 class Guest(Protocol):
-    """A program that runs scripts in a worker. Its fork server calls `warm` once; each worker calls `open`."""
+    """A program that runs scripts in a worker. Its fork server calls `warm` once, then `open`."""
 
     @property
     def reply(self) -> type[Any]:
@@ -50,7 +50,7 @@ class Guest(Protocol):
 
     @property
     def rehearsal(self) -> Rehearsal:
-        """The frames exchanged for the warm-up."""
+        """What runs for the warm-up."""
 
     def warm(self) -> None:
         """Loads everything that scripts may use: after the lockdown no file can be opened."""

@@ -11,7 +11,7 @@ import sys
 from typing import NoReturn
 
 from kubescript_sandbox.confinement import forkserver, lockdown
-from kubescript_sandbox.guest import contract
+from kubescript_sandbox.guest import channel, contract
 from kubescript_sandbox.guest import main as worker_main
 from kubescript_sandbox.wire import protocol
 
@@ -25,13 +25,14 @@ def main(guest: contract.Guest, prepare: worker_main.Prepare = worker_main.prepa
     RestrictedPython, as if the worker had been taken over.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C in a terminal reaches the whole group; the host decides
-    worker_main.warm(guest)
+    rehearse = worker_main.warm(guest)
+    link = channel.Channel(guest.reply)
+    evaluate = prepare(guest, link)
 
     def run(descriptor: int, confinement: lockdown.Confinement, inherited: tuple[protocol.Layer, ...]) -> NoReturn:
-        worker_main.main(descriptor, confinement, inherited, guest=guest, prepare=prepare)
+        worker_main.main(descriptor, confinement, inherited, link=link, rehearse=rehearse, evaluate=evaluate)
 
-    link = int(sys.argv[-1])
-    forkserver.serve(link, run)
+    forkserver.serve(int(sys.argv[-1]), run)
 
 
 def load(module: str) -> contract.Guest:

@@ -12,12 +12,15 @@ import select
 import signal
 import sys
 
+from kubescript_sandbox.confinement import fork_hooks
+
 
 def main() -> None:
     """Waits until the control socket is readable, then runs the fork server, which reads the message."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C in a terminal reaches the whole group; the host decides
     select.select([int(sys.argv[2])], [], [])
     gc.disable()  # imports make no garbage, and searching for it takes a tenth of their time
+    fork_hooks.refuse()
     from kubescript_sandbox.guest import forkserver  # imports everything that scripts need
 
     forkserver.main(forkserver.load(sys.argv[1]))

@@ -6,7 +6,9 @@ child; `main` never returns.
 
 from __future__ import annotations
 
+import dataclasses
 import os
+import random
 import sys
 from collections.abc import Callable
 from typing import Final, NoReturn
@@ -15,18 +17,22 @@ import msgspec
 
 from kubescript_sandbox.confinement import lockdown, scheduling
 from kubescript_sandbox.guest import channel, faults, warmup
-from kubescript_sandbox.guest.contract import Guest, Session
+from kubescript_sandbox.guest.contract import Guest, Rehearsal, Session
 from kubescript_sandbox.language import compiler
 from kubescript_sandbox.library import stdlib
 from kubescript_sandbox.wire import framing, outline, protocol
 
-__all__ = ["Evaluate", "Prepare", "main", "prepare", "warm"]
+__all__ = ["Evaluate", "Prepare", "Rehearse", "main", "prepare", "warm"]
 
 _BASE_DEPTH: Final = 40
 """The number of this package's frames below and above the script's."""
 
 # The number of runs after which CPython 3.11 and later have specialized a function's bytecode.
 _WARMUP_RUNS: Final = 8
+
+_LEAST_SCRIPT: Final = "1 + 1"
+"""Its rehearsal copies 500 of the memory pages to which all scripts write, before a script waits for that. One with a
+call of the API would copy 300 more, whether the script makes calls or not."""
 
 # Leaves room in the frame for the other fields of Done.
 _MAX_RESULT_BYTES: Final = protocol.CAPS[protocol.FrameType.DONE] - 1024
@@ -43,15 +49,22 @@ _LIMIT_HINTS: Final = {
 Evaluate = Callable[[protocol.Start], None]
 """Runs one script and sends its DONE."""
 Prepare = Callable[[Guest, channel.Channel], Evaluate]
-"""Does all work that does not depend on the script, ahead of time in a spare worker."""
+"""Does all work that does not depend on the script, once, in the fork server. Each worker gets a copy by its fork."""
+Rehearse = Callable[[], None]
+"""Runs a script on canned frames."""
 
 
-def warm(guest: Guest) -> None:
-    """Loads, in the fork server, everything that scripts may use, and rehearses a worker's part with canned frames."""
+def warm(guest: Guest) -> Rehearse:
+    """Loads, in the fork server, everything that scripts may use, and rehearses a worker's part. The returned function
+    rehearses what all scripts do, for spare workers."""
     stdlib.warm()
     guest.warm()
+    rehearse_call = _make_rehearse(guest, guest.rehearsal)
+    rehearse = _make_rehearse(guest, dataclasses.replace(guest.rehearsal, script=_LEAST_SCRIPT))
     for _ in range(_WARMUP_RUNS):
-        warmup.rehearse(guest)
+        rehearse_call()
+        rehearse()
+    return rehearse
 
 
 def main(
@@ -59,16 +72,17 @@ def main(
     confinement: lockdown.Confinement,
     inherited: tuple[protocol.Layer, ...],
     *,
-    guest: Guest,
-    prepare: Prepare,
+    link: channel.Channel,
+    rehearse: Rehearse,
+    evaluate: Evaluate,
 ) -> NoReturn:
     """Locks this process down, runs its one script, and ends."""
     scheduling.lengthen_time_slices()
+    rehearse()
     sock = lockdown.adopt_socket(descriptor)
-    frames = framing.FrameSocket(sock)
+    link.connect(framing.FrameSocket(sock))
     layers = inherited + lockdown.apply(lockdown.WORKER_STEPS, confinement)
-    link = channel.Channel(frames, guest.reply)
-    evaluate = prepare(guest, link)
+    random.seed()  # otherwise the scripts of all workers would get the same numbers
     try:
         link.ready(protocol.Ready(protocol.VERSION, layers))
         evaluate(link.start())
@@ -80,15 +94,35 @@ def main(
 def prepare(guest: Guest, link: channel.Channel) -> Evaluate:
     """Opens a session; the returned function runs the script in it under RestrictedPython and sends its DONE."""
     session = guest.open(link)
-    compiler.compile_script("0")  # touches the memory pages that the next script's tree will use
 
     def evaluate(start: protocol.Start) -> None:
         done = _run_within_memory(guest, session, start)
-        report = msgspec.json.encode(session.report())
-        with_report = msgspec.structs.replace(done, report=msgspec.Raw(report))
-        link.finish(with_report)
+        _finish(link, session, done)
 
     return evaluate
+
+
+def _make_rehearse(guest: Guest, rehearsal: Rehearsal) -> Rehearse:
+    """Opens a session for rehearsals; the returned function runs one in it as `evaluate` runs a script."""
+    link = channel.Channel(guest.reply)
+    session = guest.open(link)
+
+    # Without a reserve: when its megabyte is freed, the C library would hand out such blocks already touched, page by
+    # page.
+    def rehearse() -> None:
+        with warmup.canned(rehearsal) as frames:
+            link.connect(frames)
+            start = link.start()
+            done = _run(guest, session, start, session.begin(start))
+            _finish(link, session, done)
+
+    return rehearse
+
+
+def _finish(link: channel.Channel, session: Session, done: protocol.Done) -> None:
+    report = msgspec.json.encode(session.report())
+    with_report = msgspec.structs.replace(done, report=msgspec.Raw(report))
+    link.finish(with_report)
 
 
 def _run_within_memory(guest: Guest, session: Session, start: protocol.Start) -> protocol.Done:

@@ -35,7 +35,7 @@ class _Guest:
     """The guest without calls."""
 
     reply = plain.Refusal
-    rehearsal = Rehearsal("6 * 7", plain.Nothing(), plain.Call(), plain.Refusal(), b"42")
+    rehearsal = Rehearsal("6 * 7", plain.Nothing(), plain.Refusal(), b"42")
 
     def warm(self) -> None:
         """Does nothing: the language is loaded."""

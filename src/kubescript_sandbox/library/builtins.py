@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import builtins
 import difflib
-import random
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, NoReturn
@@ -74,7 +73,6 @@ def build_globals(
         "_import_line_": lambda name: _import_line(name, importable),
     }
     preloaded = {name: module for name, module in modules.items() if "." not in name} | _preload_names(modules)
-    random.seed()  # otherwise each fork would produce the same numbers
     available = {**preloaded, **_BUILTINS, **of_script}
     return {"__builtins__": available, "__name__": classes.MODULE, **extra}
 

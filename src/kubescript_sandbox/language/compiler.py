@@ -63,23 +63,18 @@ class Program:
     """The compiled text: without the Markdown fence, but with unchanged line numbers."""
     returns: bool
     """Whether the script can have a value: a last expression, or `return` at the top level."""
-
-    @property
-    def hint(self) -> str:
-        """How to return a value, in case there is none. Empty when the script ends with `print(…)`."""
-        return results.hint(_parse_again(self.source))
-
-    @property
-    def none_hint(self) -> str:
-        """Why the value is None, in case it is."""
-        return results.none_hint(_parse_again(self.source))
+    hint: str
+    """How to return a value, in case there is none. Empty when the script ends with `print(…)`."""
+    none_hint: str
+    """Why the value is None, in case it is."""
 
 
 def compile_script(source: str) -> Program:
     """Compiles a script under the rules of the language. Raises ScriptRefused with every finding."""
     source = _normalize(source)
     try:
-        with _compiling():
+        with warnings.catch_warnings(), _enough_recursion():
+            warnings.simplefilter("ignore")  # a warning about the script's text would go to this process's stderr
             return _compile(source)
     except SyntaxError as error:
         raise _syntax(error, source) from None
@@ -108,15 +103,13 @@ def describe_failure(error: BaseException) -> failures.Failure:
 
 
 @contextlib.contextmanager
-def _compiling() -> Iterator[None]:
-    """Raises the recursion limit for Python's compiler, and drops its warnings about the script's text."""
+def _enough_recursion() -> Iterator[None]:
+    """Raises the recursion limit for the compiler."""
     # The script's limit may be low, and walking a tree takes four frames for each level of nesting.
     before = sys.getrecursionlimit()
     sys.setrecursionlimit(max(before, _COMPILE_DEPTH))
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # they would go to this process's stderr
-            yield
+        yield
     finally:
         sys.setrecursionlimit(before)
 
@@ -177,6 +170,8 @@ def _is_python(source: str) -> bool:
 def _compile(source: str) -> Program:
     tree = ast.parse(source, failures.FILENAME)
     flags = _future_flags(tree)
+    hint = results.hint(tree.body)
+    none_hint = results.none_hint(tree.body)
     rules = transformer.Transformer()
     rules.visit_script(tree)
     rules.finish()
@@ -187,13 +182,7 @@ def _compile(source: str) -> Program:
     module = _wrap(tree, rules.bound)
     code = compile(module, failures.FILENAME, "exec", flags=flags, dont_inherit=True, optimize=0)
     _check_plain(code)
-    return Program(code, source, returns)
-
-
-def _parse_again(source: str) -> list[ast.stmt]:
-    """Returns the statements of a script that compiles, as they were before the transformer changed them."""
-    with _compiling():
-        return ast.parse(source, failures.FILENAME).body
+    return Program(code, source, returns, hint, none_hint)
 
 
 def _future_flags(tree: ast.Module) -> int:

@@ -1,4 +1,4 @@
-"""`python -m benchmarks audit`: what the audit record costs a script, against the same server without one.
+"""What the audit record costs a script, against the same server without one.
 
 Two scripts over a saved cluster: one call, and fifty. Blocks of calls alternate between the servers. What waits for the
 disk is the file system's own speed, so the folder's matters: TMPDIR chooses it.
@@ -42,7 +42,7 @@ def run() -> Iterator[report.Row | str]:
         baseline = stack.enter_context(_server(place, "none", ""))
         for what, script in SCRIPTS.items():
             yield from _compare(what, script, subjects, baseline)
-        yield f"audit: file system of {folder}: {_kind(place)}"
+        yield f"file system of {folder}: {_kind(place)}"
 
 
 def _server(place: Path, name: str, text: str) -> stdio.Server:
@@ -69,7 +69,7 @@ def _compare(what: str, script: str, subjects: dict[str, stdio.Server], baseline
             times[name] += _block(server, script)
     middle = {name: report.median(values) for name, values in times.items()}
     for name in subjects:
-        yield report.Row("audit", f"{what}, {name}", "ms", middle[name], middle["none"], "no audit")
+        yield report.Row(f"{what}, {name}", "ms", middle[name], middle["none"], "no audit")
 
 
 def _block(server: stdio.Server, script: str) -> list[float]:

@@ -1,4 +1,4 @@
-"""B12: the classic tools beside the peer's nearest ones: tokens of a definition, tokens and time of the same answer, and
+"""The classic tools beside the peer's nearest ones: tokens of a definition, tokens and time of the same answer, and
 the list of 5,000 pods beside the bare GET.
 
 Both servers are warm, and calls take turns. The peer lists pods as a table, which is its default.
@@ -61,13 +61,13 @@ class _Pair:
         name = f"peer {self.theirs[0]}"
         ours, theirs = npm.count_tokens(self.texts)
         kind: report.Kind = "at_most" if goal else ""
-        yield report.Row("b12", f"{self.what}: answer", "tokens", ours, theirs, name, kind, goal)
+        yield report.Row(f"{self.what}: answer", "tokens", ours, theirs, name, kind, goal)
         mine, other = (report.median(values) * 1000 for values in self.seconds)
-        yield report.Row("b12", f"{self.what}: time", "ms", mine, other, name)
+        yield report.Row(f"{self.what}: time", "ms", mine, other, name)
 
 
 def run() -> Iterator[report.Row | str]:
-    """The rows of B12."""
+    """The rows of this benchmark."""
     with servers.no_cluster() as kubeconfig:
         yield from _definitions(kubeconfig)
     with clusters.broken() as kubeconfig, _subject(kubeconfig) as subject, servers.peer(kubeconfig) as peer:
@@ -92,14 +92,14 @@ def _definitions(kubeconfig: Path) -> Iterator[report.Row | str]:
     with stdio.Server([*program, "--kubeconfig", str(kubeconfig), "--toolsets", "core,config,helm"]) as peer:
         theirs = _tokens(peer)
     for tool, nearest in NEAREST.items():
-        yield report.Row("b12", f"{tool}: definition", "tokens", ours[tool], theirs[nearest], f"peer {nearest}")
+        yield report.Row(f"{tool}: definition", "tokens", ours[tool], theirs[nearest], f"peer {nearest}")
     same = [tool for tool in NEAREST if tool.startswith("kubectl")]
     mine, other = sum(ours[tool] for tool in same), sum(theirs[NEAREST[tool]] for tool in same)
-    yield report.Row("b12", "kubectl tools that both have", "tokens", mine, other, "the peer's", "at_most", 0.5)
+    yield report.Row("kubectl tools that both have", "tokens", mine, other, "the peer's", "at_most", 0.5)
     for prefix in ("kubectl_", "helm_", ""):
         chosen = [count for tool, count in ours.items() if tool.startswith(prefix)]
-        yield f"b12: {len(chosen)} tools {prefix}*: {sum(chosen):,} tokens"
-    yield f"b12: the peer's {len(theirs)} tools: {sum(theirs.values()):,} tokens"
+        yield f"{len(chosen)} tools {prefix}*: {sum(chosen):,} tokens"
+    yield f"the peer's {len(theirs)} tools: {sum(theirs.values()):,} tokens"
 
 
 def _tokens(server: stdio.Server) -> dict[str, int]:
@@ -145,6 +145,4 @@ def _large_list(kubeconfig: Path, subject: stdio.Server, peer: stdio.Server) -> 
             pair.measure(subject, peer)
     yield from pair.rows(goal=0.33)
     ours = report.median(pair.seconds[0]) * 1000
-    yield report.Row(
-        "b12", "5,000 pods: time", "ms", ours, report.median(bare_seconds) * 1000, "bare GET", "at_most", 1.3
-    )
+    yield report.Row("5,000 pods: time", "ms", ours, report.median(bare_seconds) * 1000, "bare GET", "at_most", 1.3)

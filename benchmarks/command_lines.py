@@ -1,4 +1,4 @@
-"""B15: command lines of `openstack` and `oc` as tools, beside the plain programs: the first call of a server, later
+"""Command lines of `openstack` and `oc` as tools, beside the plain programs: the first call of a server, later
 ones, and sixteen at once.
 
 The plain `openstack` is started anew each time, as a person does; so is the plain `kubectl`, which keeps what it has
@@ -32,7 +32,7 @@ _LOOK_S: Final = 0.005
 
 
 def run() -> Iterator[report.Row | str]:
-    """The rows of B15."""
+    """The rows of this benchmark."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         with services.Services() as cloud:
@@ -48,9 +48,9 @@ def _openstack(cloud: services.Services, folder: Path) -> Iterator[report.Row | 
     environment = {"OS_CLIENT_CONFIG_FILE": str(clouds), "OS_CLOUD": "test", "HOME": str(folder)}
     with stdio.Server(_command(folder, "openstack", f'[openstack]\nclouds_file = "{clouds}"\n')) as server:
         first = server.call("openstack-cli", {"command_str": " ".join(OPENSTACK)}).seconds
-        yield report.Row("b15", "openstack: first call", "ms", first * 1000, None, "", "value_at_most", 2_000)
+        yield report.Row("openstack: first call", "ms", first * 1000, None, "", "value_at_most", 2_000)
         later, cold = _turns(lambda: _call(server, "openstack-cli", OPENSTACK), lambda: _plain(plain, environment))
-        yield report.Row("b15", "openstack: later call", "ms", later, cold, "plain openstack", "at_most", 0.25)
+        yield report.Row("openstack: later call", "ms", later, cold, "plain openstack", "at_most", 0.25)
         yield from _at_once(server)
 
 
@@ -60,14 +60,14 @@ def _oc(kubeconfig: Path, folder: Path) -> Iterator[report.Row | str]:
     command = _command(folder, "openshift", f'[openshift]\nbinary = "{program}"\n', "--kubeconfig", str(kubeconfig))
     with stdio.Server(command) as server:
         first = server.call("openshift-cli", {"command_str": " ".join(OC)}).seconds
-        yield report.Row("b15", "oc: first call", "ms", first * 1000)
+        yield report.Row("oc: first call", "ms", first * 1000)
         homes: dict[str, Callable[[], str]] = {
             "plain kubectl": lambda: str(folder),
             "plain kubectl, nothing kept": lambda: tempfile.mkdtemp(dir=folder),
         }
         for name, home in homes.items():
             later, cold = _turns(lambda: _call(server, "openshift-cli", OC), _start_at(home, plain))
-            yield report.Row("b15", "oc: later call", "ms", later, cold, name)
+            yield report.Row("oc: later call", "ms", later, cold, name)
 
 
 def _at_once(server: stdio.Server) -> Iterator[report.Row | str]:
@@ -83,8 +83,8 @@ def _at_once(server: stdio.Server) -> Iterator[report.Row | str]:
     # The last answer ends the work of all.
     last = max(answer.seconds for answer in answers)
     each = last * 1000 / AT_ONCE
-    yield report.Row("b15", f"openstack: {AT_ONCE} at once, each", "ms", each)
-    yield report.Row("b15", "openstack: most processes", "", most[0], PLACES, "places", "at_most", 1)
+    yield report.Row(f"openstack: {AT_ONCE} at once, each", "ms", each)
+    yield report.Row("openstack: most processes", "", most[0], PLACES, "places", "at_most", 1)
 
 
 def _watch(host: int, most: list[int], stop: threading.Event) -> None:

@@ -1,4 +1,4 @@
-"""B5: what a conversation pays in o200k tokens: the tools' definitions, and five questions with their calls and
+"""What a conversation pays in o200k tokens: the tools' definitions, and five questions with their calls and
 answers, beside each peer and plain kubectl.
 
 Each question stands for itself: an answer that a later question could use again is paid for again, on all sides.
@@ -27,14 +27,14 @@ class _Paid:
 
 
 def run() -> Iterator[report.Row | str]:
-    """The rows of B5."""
+    """The rows of this benchmark."""
     npm.count_tokens([])  # Unavailable before anything is started
     with (
         clusters.broken() as kubeconfig,
         servers.kubescript(kubeconfig) as subject,
         setups.start_all(kubeconfig) as (peers, notes),
     ):
-        yield from (f"b5: {note}" for note in notes)
+        yield from notes
         yield from _definitions(subject, peers)
         ours = [_ask(subject, _script(question)) for question in questions.QUESTIONS]
         others: dict[str, setups.Asked] = {**peers, setups.KUBECTL: setups.Kubectl(kubeconfig)}
@@ -48,7 +48,7 @@ def _definitions(subject: stdio.Server, peers: dict[str, stdio.Server]) -> Itera
     what = "definitions of the tools"
     ours, *theirs = npm.count_tokens([_listed(server) for server in (subject, *peers.values())])
     for name, tokens in zip(peers, theirs, strict=True):
-        yield report.Row("b5", what, "tokens", ours, tokens, name, "value_at_most", GOAL)
+        yield report.Row(what, "tokens", ours, tokens, name, "value_at_most", GOAL)
 
 
 def _listed(server: stdio.Server) -> str:
@@ -58,10 +58,10 @@ def _listed(server: stdio.Server) -> str:
 
 def _rows(name: str, ours: list[_Paid], theirs: list[_Paid]) -> Iterator[report.Row]:
     for question, mine, other in zip(questions.QUESTIONS, ours, theirs, strict=True):
-        yield report.Row("b5", f"answer: {question.what}", "tokens", mine.tokens, other.tokens, name)
+        yield report.Row(f"answer: {question.what}", "tokens", mine.tokens, other.tokens, name)
     what = "five questions, calls and answers"
-    yield report.Row("b5", what, "tokens", _sum(ours).tokens, _sum(theirs).tokens, name)
-    yield report.Row("b5", what, "calls", _sum(ours).calls, _sum(theirs).calls, name)
+    yield report.Row(what, "tokens", _sum(ours).tokens, _sum(theirs).tokens, name)
+    yield report.Row(what, "calls", _sum(ours).calls, _sum(theirs).calls, name)
 
 
 def _sum(paid: list[_Paid]) -> _Paid:

@@ -1,5 +1,5 @@
-"""The least an MCP server can be: the SDK's low-level server on stdio with one tool that does nothing. Baseline of B2
-and B4."""
+"""The least an MCP server can be: the SDK's low-level server on stdio with one tool that does nothing. Baseline of
+empty_script, small_lists and start_and_memory."""
 
 from __future__ import annotations
 

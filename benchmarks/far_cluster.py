@@ -1,4 +1,4 @@
-"""B10: a cluster that is far away. B1's script over 5,000 pods through a relay of 50 Mbit/s and 40 ms, against
+"""The script of pods_5000 on a cluster that is far away, through a relay of 50 Mbit/s and 40 ms, against
 `kubectl get --raw`; the same script beside the API server, against the bare GET; and what one small call costs.
 
 All take turns in the same rounds. Far away, servers and connections of ours are warm, and each kubectl is a new
@@ -25,7 +25,7 @@ SMALL = 'k8s.coreV1().read_namespace("default").metadata.name'
 
 
 def run() -> Iterator[report.Row | str]:
-    """The rows of B10."""
+    """The rows of this benchmark."""
     program = kubectl.program()
     with clusters.bulk() as near:
         port = clusters.port(near)
@@ -57,9 +57,9 @@ def _lists(program: Path, near: Path, far: Path, link: relay.Relay) -> Iterator[
                 fetched[name] = link.counters().down - before.down
     middle = {name: report.median(values) for name, values in seconds.items()}
     what = f"script over 5,000 pods, {MBIT} Mbit/s and {RTT_MS} ms away"
-    yield report.Row("b10", what, "s", middle["far"], middle["kubectl"], "kubectl get --raw", "at_most", 1.05)
-    yield report.Row("b10", "the same, near", "s", middle["near"], middle["bare"], "bare identity GET", "at_most", 1.0)
-    yield f"b10: over the link came {fetched['far'] / 1e6:.2f} MB to the script, {fetched['kubectl'] / 1e6:.2f} MB to kubectl"
+    yield report.Row(what, "s", middle["far"], middle["kubectl"], "kubectl get --raw", "at_most", 1.05)
+    yield report.Row("the same, near", "s", middle["near"], middle["bare"], "bare identity GET", "at_most", 1.0)
+    yield f"over the link came {fetched['far'] / 1e6:.2f} MB to the script, {fetched['kubectl'] / 1e6:.2f} MB to kubectl"
 
 
 def _small(near: Path, far: Path, link: relay.Relay) -> Iterator[report.Row | str]:
@@ -76,10 +76,10 @@ def _small(near: Path, far: Path, link: relay.Relay) -> Iterator[report.Row | st
         after = link.counters()
     extra = report.median(seconds[away]) - report.median(seconds[beside])
     yield report.Row(
-        "b10", "a warm call of one object: far less near", "ms", extra * 1000, RTT_MS, "round trip", "at_most", 1.25
+        "a warm call of one object: far less near", "ms", extra * 1000, RTT_MS, "round trip", "at_most", 1.25
     )
     turns = (after.turns - before.turns) / SMALL_ROUNDS
-    yield f"b10: a warm call took {turns:.2f} round trips and {after.connections - before.connections} new connections"
+    yield f"a warm call took {turns:.2f} round trips and {after.connections - before.connections} new connections"
 
 
 def _ask(subject: stdio.Server, script: str) -> float:

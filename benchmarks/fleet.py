@@ -106,14 +106,14 @@ def run() -> Iterator[report.Row | str]:
         fleet = _Fleet(folder, planes)
         fleet.fill(SMALL)
         small, rest = asyncio.run(_start(fleet, SMALL))
-        yield report.Row("fleet", f"start until a script sees {SMALL} clusters", "s", small)
+        yield report.Row(f"start until a script sees {SMALL} clusters", "s", small)
         yield from asyncio.run(_scripts(fleet))
         yield from asyncio.run(_changes(fleet))
         fleet.fill(LARGE)
         large, more = asyncio.run(_start(fleet, LARGE))
-        yield report.Row("fleet", f"start until a script sees {LARGE:,} clusters", "s", large, small, f"{SMALL}")
+        yield report.Row(f"start until a script sees {LARGE:,} clusters", "s", large, small, f"{SMALL}")
         each = (more - rest) * 1024 / (LARGE - SMALL)
-        yield report.Row("fleet", "memory of a cluster that no script has named", "KiB", each)
+        yield report.Row("memory of a cluster that no script has named", "KiB", each)
         yield from asyncio.run(_names(fleet))
 
 
@@ -153,15 +153,15 @@ async def _scripts(fleet: _Fleet) -> list[report.Row]:
     one, many = report.median(warm), f"{SMALL} × one, warm"
     new = (report.median(cold) - one) * 1000
     return [
-        report.Row("fleet", "a cluster's first call: credentials and TLS, longer by", "ms", new, one * 1000, "later"),
-        report.Row("fleet", f"script over {SMALL}, k8s.parallel, all cold", "s", first, SMALL * one, many, "at_most", 1),
-        report.Row("fleet", "the same, warm", "s", report.median(again), SMALL * one, many, "at_most", 1),
-        report.Row("fleet", f"script over {SMALL}, a list of a few namespaces each, warm", "s", report.median(short)),
-        report.Row("fleet", f"script over {SMALL}, one after the other, warm", "s", report.median(turns), SMALL * one, many),
-        report.Row("fleet", "processor time of the cold one, all processes", "s", spent),
-        report.Row("fleet", "memory of a cluster that a caller has open", "KiB", (opened - before) * 1024 / (SMALL - ROUNDS)),
+        report.Row("a cluster's first call: credentials and TLS, longer by", "ms", new, one * 1000, "later"),
+        report.Row(f"script over {SMALL}, k8s.parallel, all cold", "s", first, SMALL * one, many, "at_most", 1),
+        report.Row("the same, warm", "s", report.median(again), SMALL * one, many, "at_most", 1),
+        report.Row(f"script over {SMALL}, a list of a few namespaces each, warm", "s", report.median(short)),
+        report.Row(f"script over {SMALL}, one after the other, warm", "s", report.median(turns), SMALL * one, many),
+        report.Row("processor time of the cold one, all processes", "s", spent),
+        report.Row("memory of a cluster that a caller has open", "KiB", (opened - before) * 1024 / (SMALL - ROUNDS)),
         report.Row(
-            "fleet", "the same, of further callers", "KiB", (callers - opened) * 1024 / (CALLERS - 1) / SMALL
+            "the same, of further callers", "KiB", (callers - opened) * 1024 / (CALLERS - 1) / SMALL
         ),
     ]  # fmt: skip
 
@@ -178,9 +178,7 @@ async def _changes(fleet: _Fleet) -> list[report.Row]:
             while (await session.script(f"len(k8s.contexts('env={env}'))")).text != "1":
                 await asyncio.sleep(0.02)
             seconds.append(time.perf_counter() - started)
-        return [
-            report.Row("fleet", "until a label counts: the folder is looked at every 2 s", "s", report.median(seconds))
-        ]
+        return [report.Row("until a label counts: the folder is looked at every 2 s", "s", report.median(seconds))]
 
 
 async def _names(fleet: _Fleet) -> list[report.Row]:
@@ -191,8 +189,8 @@ async def _names(fleet: _Fleet) -> list[report.Row]:
             await asyncio.sleep(0.02)
         base, listed, selected = [await _repeat(session, script) for script in ("1", NAMES, SELECTED)]
         return [
-            report.Row("fleet", f"k8s.contexts() of {LARGE:,}", "ms", listed, base, "an empty script"),
-            report.Row("fleet", "the same with a selector", "ms", selected, base, "an empty script"),
+            report.Row(f"k8s.contexts() of {LARGE:,}", "ms", listed, base, "an empty script"),
+            report.Row("the same with a selector", "ms", selected, base, "an empty script"),
         ]
 
 

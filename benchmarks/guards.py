@@ -1,4 +1,4 @@
-"""B9: what the guards cost. A million item reads in a script against the same lines in plain Python, in this process.
+"""What the guards cost: a million item reads in a script against the same lines in plain Python, in this process.
 
 Both run as a script would: names at the top are global. Attribute reads and method calls go through a guard each; items
 are read natively, stores through one. The loop itself is in both.
@@ -38,7 +38,7 @@ def run() -> Iterator[report.Row]:
         source = text.replace("N", str(READS))
         ours, theirs = _measure(source)
         what = f"{READS:,} {name}"
-        row = report.Row("b9", what, "ms", ours, theirs, "plain Python")
+        row = report.Row(what, "ms", ours, theirs, "plain Python")
         if name.startswith("item reads"):
             row = dataclasses.replace(row, kind="at_most", goal=GOAL)
         yield row

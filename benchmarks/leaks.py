@@ -1,4 +1,4 @@
-"""B19: what leaks: passwords that were planted in a cluster, read by the tools of each server with its defaults.
+"""What leaks: passwords that were planted in a cluster, read by the tools of each server with its defaults.
 
 A place is only called masked if an answer has what stands beside the password, and none has the password. Of the last
 place, no name, no shape and no randomness says that it is a password.
@@ -19,7 +19,7 @@ __all__ = ["run"]
 
 
 def run() -> Iterator[report.Row | str]:
-    """The lines of B19, one for each place and server."""
+    """The lines of this benchmark, one for each place and server."""
     with clusters.broken() as given, tempfile.TemporaryDirectory() as folder:
         planted.plant(given)
         calls = planted.calls(planted.find_logging(given))
@@ -27,12 +27,12 @@ def run() -> Iterator[report.Row | str]:
         planted.write_inline(given, kubeconfig)
         places = [*planted.PLACES, planted.own_key(kubeconfig)]
         with servers.kubescript(kubeconfig) as subject, setups.start_all(kubeconfig) as (peers, notes):
-            yield from (f"b19: {note}" for note in notes)
+            yield from notes
             kubectl = setups.Kubectl(kubeconfig)
             all_of_them: dict[str, setups.Asked] = {"kubescript": subject, **peers, setups.KUBECTL: kubectl}
             for name, asked in all_of_them.items():
                 answers = [(call[0], _answer(asked, call)) for call in calls[name]]
-                yield from (f"b19: {name}: {place.what}: {_fate(place, answers)}" for place in places)
+                yield from (f"{name}: {place.what}: {_fate(place, answers)}" for place in places)
 
 
 def _answer(asked: setups.Asked, call: Call) -> str:

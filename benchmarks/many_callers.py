@@ -1,4 +1,4 @@
-"""B14: many callers of one server over HTTP, each under his own name, beside a server that asks nobody who he is.
+"""Many callers of one server over HTTP, each under his own name, beside a server that asks nobody who he is.
 
 200 sessions send 2,000 scripts, each session the next one when it has the answer. The same three servers then show what
 a caller feels of another one who sends 64 scripts at once, what one more caller costs, and what is left of callers that
@@ -41,7 +41,7 @@ GOAL_RATE: Final = 0.95
 GOAL_P99: Final = 4
 GOAL_BESIDE: Final = 2.5
 GOAL_GONE: Final = 1.3
-GROUP: Final = "b14"
+GROUP: Final = "many-callers"
 SCRIPT: Final = "[len(k8s.CoreV1Api().list_namespace().items) > 3, {number}]"
 WORK: Final = "sum(i * i for i in range(200_000))"
 SETTINGS: Final = """\
@@ -119,7 +119,7 @@ class _Load:
 
 
 def run() -> Iterator[report.Row | str]:
-    """The rows of B14."""
+    """The rows of this benchmark."""
     with clusters.broken() as kubeconfig, contextlib.ExitStack() as opened:
         _permit(kubeconfig)
         folder = Path(opened.enter_context(tempfile.TemporaryDirectory()))
@@ -145,7 +145,7 @@ async def _measured(loads: list[_Load]) -> list[report.Row]:
     for load in loads:
         name = f"{load.name}: PSS after it"
         left = _mib(load.serving)
-        rows.append(report.Row("b14", name, "MiB", left, load.rest, "at rest"))
+        rows.append(report.Row(name, "MiB", left, load.rest, "at rest"))
         load.leave()
     return rows + await _fairness(loads[0], loads[1])
 
@@ -162,7 +162,7 @@ async def _gone(load: _Load) -> list[report.Row]:
         await asyncio.sleep(GONE_S)
         name = f"PSS once {len(load.tokens)} callers have come and gone, {times}"
         left = _mib(load.serving)
-        rows.append(report.Row("b14", name, "MiB", left, load.rest, "at rest", "at_most", GOAL_GONE))
+        rows.append(report.Row(name, "MiB", left, load.rest, "at rest", "at_most", GOAL_GONE))
     return rows
 
 
@@ -170,35 +170,35 @@ def _seats(loads: list[_Load]) -> Iterator[report.Row]:
     nobody, _, many = loads
     for load in loads:
         name = f"{load.name}: PSS with {SESSIONS} sessions"
-        yield report.Row("b14", name, "MiB", _mib(load.serving), load.rest, "at rest")
+        yield report.Row(name, "MiB", _mib(load.serving), load.rest, "at rest")
     # Sessions take memory without callers too: what is more than that is the callers'.
     with_callers = _mib(many.serving) - many.rest
     without = _mib(nobody.serving) - nobody.rest
     more = (with_callers - without) / len(many.tokens)
-    yield report.Row("b14", "one more caller, beside his session", "MiB", more, kind="value_at_most", goal=GOAL_MIB)
+    yield report.Row("one more caller, beside his session", "MiB", more, kind="value_at_most", goal=GOAL_MIB)
     first = report.median(many.first[1:]) * 1000
     later = report.median(nobody.later) * 1000
     name = "one more caller's first request, begins a session"
-    yield report.Row("b14", name, "ms", first, later, f"{BASELINE}, another session", "value_at_most", GOAL_MS)
+    yield report.Row(name, "ms", first, later, f"{BASELINE}, another session", "value_at_most", GOAL_MS)
     script = report.median(many.scripts[1:]) * 1000
     only = nobody.scripts[0] * 1000
-    yield report.Row("b14", "one more caller's first script", "ms", script, only, f"{BASELINE}, its first")
+    yield report.Row("one more caller's first script", "ms", script, only, f"{BASELINE}, its first")
 
 
 def _speed(loads: list[_Load]) -> Iterator[report.Row]:
     base = loads[0]
     for load in loads:
         name = f"{load.name}, {SESSIONS} sessions"
-        rate = report.Row("b14", f"{name}: scripts a second", "/s", _rate(load), goal=GOAL_RATE)
-        spent = report.Row("b14", f"{name}: processor time of a script", "ms", _spent_ms(load), goal=1 / GOAL_RATE)
+        rate = report.Row(f"{name}: scripts a second", "/s", _rate(load), goal=GOAL_RATE)
+        spent = report.Row(f"{name}: processor time of a script", "ms", _spent_ms(load), goal=1 / GOAL_RATE)
         # The first is what the others are compared with.
         if load is not base:
             rate = dataclasses.replace(rate, baseline=_rate(base), baseline_name=BASELINE, kind="at_least")
             spent = dataclasses.replace(spent, baseline=_spent_ms(base), baseline_name=BASELINE, kind="at_most")
         yield from (rate, spent)
         p50, p99 = _latency(load, 50), _latency(load, 99)
-        yield report.Row("b14", f"{name}: p50", "ms", p50)
-        yield report.Row("b14", f"{name}: p99", "ms", p99, p50, "p50", "at_most", GOAL_P99)
+        yield report.Row(f"{name}: p50", "ms", p50)
+        yield report.Row(f"{name}: p99", "ms", p99, p50, "p50", "at_most", GOAL_P99)
 
 
 def _spent_ms(load: _Load) -> float:
@@ -228,7 +228,7 @@ async def _fairness(shared: _Load, fair: _Load) -> list[report.Row]:
             what = f"a script at a time beside {HOG} of {name}: p{share}"
             slow = _percentile(beside, share) * 1000
             least = _percentile(alone, share) * 1000
-            row = report.Row("b14", what, "ms", slow, least, "alone", goal=GOAL_BESIDE)
+            row = report.Row(what, "ms", slow, least, "alone", goal=GOAL_BESIDE)
             if load is fair and share == 50:
                 row = dataclasses.replace(row, kind="at_most")
             rows.append(row)
@@ -278,7 +278,7 @@ def _complaints(load: _Load) -> Iterator[str]:
     bad = load.serving.complaints
     if bad:
         first = bad[0][:300]
-        yield f"b14: {load.name}: {len(bad)} warnings or errors in the log, such as {first}"
+        yield f"{load.name}: {len(bad)} warnings or errors in the log, such as {first}"
 
 
 def _load(

@@ -1,4 +1,4 @@
-"""The question of B1 as the official Python client answers it. A process of its own: `python -m benchmarks.official
+"""The question of pods_5000 as the official Python client answers it. A process of its own: `python -m benchmarks.official
 KUBECONFIG`.
 
 Prints seconds and answer as JSON. Imports, credentials and the connection are ready before the clock starts.

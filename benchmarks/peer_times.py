@@ -1,4 +1,4 @@
-"""B18: start, memory, a small list and a list of 5,000 pods, beside each peer and plain kubectl.
+"""Start, memory, a small list and a list of 5,000 pods, beside each peer and plain kubectl.
 
 Servers are warm, and starts and calls take turns. A server that cannot answer the large list is left out with its
 error. Our list by `kubectl_get` is what that tool gives: the first lines, and how many more there are.
@@ -69,12 +69,12 @@ class _Listed:
 
 
 def run() -> Iterator[report.Row | str]:
-    """The rows of B18."""
+    """The rows of this benchmark."""
     npm.count_tokens([])  # Unavailable before anything is started
     with clusters.broken() as kubeconfig:
         yield from _starts(kubeconfig)
         with _ours(kubeconfig) as subject, setups.start_all(kubeconfig) as (peers, notes):
-            yield from (f"b18: {note}" for note in notes)
+            yield from notes
             yield from _memory("after the start", subject, peers)
             yield from _lists("21 pods", CALLS, _FEW_PODS, _all(kubeconfig, subject, peers))
             yield from _memory(f"after {CALLS} lists of 21 pods", subject, peers)
@@ -99,7 +99,7 @@ def _starts(kubeconfig: Path) -> Iterator[report.Row]:
                 seconds.setdefault(name, []).append(server.start_seconds * 1000)
     ours = report.median(seconds.pop(OURS)[1:])
     for name, theirs in seconds.items():
-        yield report.Row("b18", "start to initialize", "ms", ours, report.median(theirs[1:]), name)
+        yield report.Row("start to initialize", "ms", ours, report.median(theirs[1:]), name)
 
 
 def _memory(when: str, subject: stdio.Server, peers: Mapping[str, stdio.Server]) -> Iterator[report.Row]:
@@ -107,7 +107,7 @@ def _memory(when: str, subject: stdio.Server, peers: Mapping[str, stdio.Server])
     ours = memory.of_tree(subject.pid).pss
     for name, server in peers.items():
         theirs = memory.of_tree(server.pid).pss
-        yield report.Row("b18", f"PSS of all processes {when}", "MiB", ours, theirs, name)
+        yield report.Row(f"PSS of all processes {when}", "MiB", ours, theirs, name)
 
 
 def _lists(
@@ -123,8 +123,8 @@ def _lists(
     (mine,) = npm.count_tokens([ours.text])
     for name, theirs in listed.items():
         if theirs.error:
-            yield f"b18: {what}: {name} has no answer: {theirs.error}"
+            yield f"{what}: {name} has no answer: {theirs.error}"
             continue
-        yield report.Row("b18", f"{what}: answer", "tokens", mine, tokens[name], name)
+        yield report.Row(f"{what}: answer", "tokens", mine, tokens[name], name)
         fast, slow = (report.median(each.seconds) * 1000 for each in (ours, theirs))
-        yield report.Row("b18", f"{what}: time", "ms", fast, slow, name)
+        yield report.Row(f"{what}: time", "ms", fast, slow, name)

@@ -1,4 +1,4 @@
-"""B17: what a plan costs by its size: 1, 10 and 50 steps that patch, set an image or delete, planned beside the same by
+"""What a plan costs by its size: 1, 10 and 50 steps that patch, set an image or delete, planned beside the same by
 the official client, which reads and tries each.
 
 Each of fifty Deployments owns a ReplicaSet and two pods, which deletions and images look at. Nobody is asked: the plans
@@ -27,7 +27,7 @@ __all__ = ["run"]
 
 SIZES: Final = (1, 10, 50)
 ROUNDS: Final = 5
-NAMESPACE: Final = "b17"
+NAMESPACE: Final = "plan-sizes"
 GOAL: Final = 1.5
 SETTINGS: Final = """\
 [write_policy]
@@ -37,15 +37,15 @@ store = "{store}"
 page = false
 """
 SCRIPTS: Final = {
-    "patch": 'k8s.scale("deployments/web-%d" % number, {round}, namespace="b17")',
-    "image": 'k8s.set_image("deployments/web-%d" % number, web="web:{round}", namespace="b17")',
-    "delete": 'k8s.delete("deployments/web-%d" % number, namespace="b17")',
+    "patch": 'k8s.scale("deployments/web-%d" % number, {round}, namespace="plan-sizes")',
+    "image": 'k8s.set_image("deployments/web-%d" % number, web="web:{round}", namespace="plan-sizes")',
+    "delete": 'k8s.delete("deployments/web-%d" % number, namespace="plan-sizes")',
 }
 """What a script does with each Deployment; `round` is another number in each round."""
 
 
 def run() -> Iterator[report.Row]:
-    """The rows of B17."""
+    """The rows of this benchmark."""
     with clusters.broken() as kubeconfig, contextlib.ExitStack() as opened:
         _fill(kubeconfig)
         folder = Path(opened.enter_context(tempfile.TemporaryDirectory()))
@@ -67,9 +67,9 @@ def run() -> Iterator[report.Row]:
         baseline = report.median([second for _, second in times[1:]])
         what = f"a plan of {size}, {kind}"
         if older:
-            yield report.Row("b17", what, "ms", subject, baseline, name, "at_most", GOAL)
+            yield report.Row(what, "ms", subject, baseline, name, "at_most", GOAL)
         else:
-            yield report.Row("b17", what, "ms", subject, baseline, name)
+            yield report.Row(what, "ms", subject, baseline, name)
 
 
 Measure = Callable[[str, int, int], float]

@@ -1,4 +1,4 @@
-"""B13: what a write costs that is planned, beside the same by the official client, which reads and tries it too, and
+"""What a write costs that is planned, beside the same by the official client, which reads and tries it too, and
 beside one that is sent at once.
 
 Twenty Deployments get another number of replicas by one script. Nobody is asked: the plan waits for somebody.
@@ -23,7 +23,7 @@ __all__ = ["run"]
 
 COUNT: Final = 20
 ROUNDS: Final = 7
-NAMES: Final = [f"b13-{number}" for number in range(COUNT)]
+NAMES: Final = [f"planned-{number}" for number in range(COUNT)]
 MODES: Final = {"off": "off", "idle": "plan", "plan": "plan", "direct": "direct"}
 """Servers, and the mode of each."""
 SCRIPT: Final = """\
@@ -35,7 +35,7 @@ LIMIT: Final = "[write_policy]\nper_minute = 10000\n"
 
 
 def run() -> Iterator[report.Row | str]:
-    """The rows of B13."""
+    """The rows of this benchmark."""
     with clusters.broken() as kubeconfig, contextlib.ExitStack() as opened:
         writer = Writer(kubeconfig)
         for name in NAMES:
@@ -62,13 +62,13 @@ def _rows(spent: dict[str, list[float]], empty: dict[str, list[float]]) -> Itera
     by_hand = each["official"]
     for mode in ("plan", "direct"):
         what = f"a write, {mode}"
-        yield report.Row("b13", what, "ms", each[mode], by_hand, "official client, get and dry run")
+        yield report.Row(what, "ms", each[mode], by_hand, "official client, get and dry run")
     first, *others = spent["plan"]
     later = report.median(others)
-    yield report.Row("b13", "the first plan of a server", "ms", first, later, "a later one")
+    yield report.Row("the first plan of a server", "ms", first, later, "a later one")
     off, idle, waiting = (report.median(empty[name][1:]) for name in ("off", "idle", "plan"))
-    yield report.Row("b13", "a script without writes, plan", "ms", idle, off, "writes off", "at_most", 1.1)
-    yield report.Row("b13", "the same while plans of its session wait", "ms", waiting, off, "writes off")
+    yield report.Row("a script without writes, plan", "ms", idle, off, "writes off", "at_most", 1.1)
+    yield report.Row("the same while plans of its session wait", "ms", waiting, off, "writes off")
 
 
 def _server(kubeconfig: Path, folder: Path, mode: str) -> stdio.Server:

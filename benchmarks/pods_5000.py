@@ -1,4 +1,4 @@
-"""B1: one script over 5,000 real pods, against the bare GET of the same list, the official client, and the peer.
+"""One script over 5,000 real pods, against the bare GET of the same list, the official client, and the peer.
 
 Every server and connection is warm; rounds interleave what is compared, in alternating order. All must agree on the
 answer, but for the peer, whose answer is the list: the sum is left to the model. curl is there to check the baseline: a
@@ -46,12 +46,12 @@ class _Seconds:
 
 
 def run() -> Iterator[report.Row | str]:
-    """The rows of B1."""
+    """The rows of this benchmark."""
     with clusters.bulk() as kubeconfig:
         pods = clusters.fetch(kubeconfig, clusters.PODS)["items"]
         count = len(pods)
         answer = _sum(pods)
-        yield f"b1: {count:,} pods, sum of restarts {answer:,}"
+        yield f"{count:,} pods, sum of restarts {answer:,}"
         with servers.kubescript(kubeconfig) as subject, bare.connected(kubeconfig) as connection:
             yield from _measured(kubeconfig, count, answer, subject, connection)
 
@@ -69,15 +69,15 @@ def _measured(
             listed = stdio.text(peer.call("pods_list", {}))
             _rounds(seconds, kubeconfig, subject, connection, peer)
     except report.Unavailable as error:
-        yield f"b1: without the peer: {error}"
+        yield f"without the peer: {error}"
         _rounds(seconds, kubeconfig, subject, connection, None)
     for _ in range(OFFICIAL):
         seconds.official.append(_official(kubeconfig, expected))
     yield from _rows(seconds)
-    yield f"b1: the GET is {size / 1e6:.1f} MB, {size / pods / 1000:.2f} KB a pod"
+    yield f"the GET is {size / 1e6:.1f} MB, {size / pods / 1000:.2f} KB a pod"
     if seconds.peer:
         limit = report.median(seconds.peer) / report.median(seconds.get)
-        yield f"b1: the bare GET itself is {limit:.1f} times faster than the peer; a script that reads the list cannot be much faster"
+        yield f"the bare GET itself is {limit:.1f} times faster than the peer; a script that reads the list cannot be much faster"
     if listed:
         yield from _returned(stdio.text(asked), listed)
 
@@ -104,23 +104,23 @@ def _rows(seconds: _Seconds) -> Iterator[report.Row]:
     what = "script over 5,000 pods"
     script = report.median(seconds.script)
     get = report.median(seconds.get)
-    yield report.Row("b1", what, "s", script, get, "bare GET", "at_most", 1.5)
+    yield report.Row(what, "s", script, get, "bare GET", "at_most", 1.5)
     if seconds.curl:
         curl = report.median(seconds.curl)
-        yield report.Row("b1", what, "s", script, curl, "curl")
+        yield report.Row(what, "s", script, curl, "curl")
     official = report.median(seconds.official)
-    yield report.Row("b1", what, "s", script, official, "official client")
+    yield report.Row(what, "s", script, official, "official client")
     if seconds.peer:
         peer = report.median(seconds.peer)
-        yield report.Row("b1", what, "s", script, peer, "peer pods_list", "times_faster", 6)
+        yield report.Row(what, "s", script, peer, "peer pods_list", "times_faster", 6)
 
 
 def _returned(answer: str, listed: str) -> Iterator[report.Row | str]:
     mine = len(answer.encode())
     other = len(listed.encode())
-    yield report.Row("b1", "bytes returned", "B", mine, other, "peer pods_list")
+    yield report.Row("bytes returned", "B", mine, other, "peer pods_list")
     ours, theirs = npm.count_tokens([answer, listed])
-    yield report.Row("b1", "tokens returned", "tokens", ours, theirs, "peer pods_list")
+    yield report.Row("tokens returned", "tokens", ours, theirs, "peer pods_list")
 
 
 def _official(kubeconfig: Path, expected: int) -> float:

@@ -1,4 +1,4 @@
-"""B6: one script over 50,000 real pods, about 470 MB of JSON: time linear from 5,000, memory bounded by what it keeps.
+"""One script over 50,000 real pods, about 470 MB of JSON: time linear from 5,000, memory bounded by what it keeps.
 
 The API server holds all of them: loading takes minutes, and this benchmark runs only when it is named. The scripts loop
 over the list; one keeps a number, the other a row for each pod. Peak memory is the worker's own, from the log of the
@@ -46,7 +46,7 @@ class _Size:
 
 
 def run() -> Iterator[report.Row | str]:
-    """The rows of B6."""
+    """The rows of this benchmark."""
     with clusters.bulk() as kubeconfig:
         sizes = []
         for count in (SMALL, LARGE):
@@ -91,15 +91,15 @@ def _rows(small: _Size, large: _Size) -> Iterator[report.Row | str]:
     linear_get = report.median(small.get) * ratio
     linear_used = report.median(small.processor) * ratio
     what = f"script over {large.pods:,} pods"
-    yield report.Row("b6", what, "s", script, linear_script, times, "at_most", LINEAR)
-    yield report.Row("b6", what, "s", script, get, "bare GET", "at_most", 1.5)
+    yield report.Row(what, "s", script, linear_script, times, "at_most", LINEAR)
+    yield report.Row(what, "s", script, get, "bare GET", "at_most", 1.5)
     used = report.median(large.processor)
-    yield report.Row("b6", "processor time, all processes", "s", used, linear_used, times, "at_most", LINEAR)
-    yield report.Row("b6", "for comparison: the bare GET", "s", get, linear_get, times)
+    yield report.Row("processor time, all processes", "s", used, linear_used, times, "at_most", LINEAR)
+    yield report.Row("for comparison: the bare GET", "s", get, linear_get, times)
     numbers = (large.keeping_a_number, small.keeping_a_number)
-    yield report.Row("b6", "memory, keeping a sum", "MiB", *numbers, f"{small.pods:,} pods", "at_most", FLAT)
+    yield report.Row("memory, keeping a sum", "MiB", *numbers, f"{small.pods:,} pods", "at_most", FLAT)
     rows = (large.keeping_rows, small.keeping_rows)
-    yield report.Row("b6", "memory, keeping two fields", "MiB", *rows, f"{small.pods:,} pods")
+    yield report.Row("memory, keeping two fields", "MiB", *rows, f"{small.pods:,} pods")
 
 
 def _peaks(subject: stdio.Server) -> list[float]:

@@ -1,4 +1,4 @@
-"""B20: what a server lets through: a write, an exec and a port-forward, with its defaults and in its read-only mode.
+"""What a server lets through: a write, an exec and a port-forward, with its defaults and in its read-only mode.
 
 No container runs here: an exec or port-forward that reaches the cluster ends at a kubelet that refuses to upgrade the
 connection. Whether a write was done is asked of the API server.
@@ -27,20 +27,20 @@ _REACHED = "unable to upgrade connection"
 
 
 def run() -> Iterator[report.Row | str]:
-    """The lines of B20, one for each server and mode."""
+    """The lines of this benchmark, one for each server and mode."""
     with clusters.broken() as kubeconfig:
         planted.plant(kubeconfig)
         attempts = _attempts(planted.find_logging(kubeconfig))
         with servers.kubescript(kubeconfig) as subject:
-            yield f"b20: kubescript, defaults: {_made(subject, attempts['kubescript'], kubeconfig)}"
+            yield f"kubescript, defaults: {_made(subject, attempts['kubescript'], kubeconfig)}"
         for peer in setups.PEERS:
             for read_only in (False, True):
                 mode = "read-only" if read_only else "defaults"
                 try:
                     with setups.start(peer, kubeconfig, read_only=read_only) as server:
-                        yield f"b20: {peer.name}, {mode}: {_made(server, attempts[peer.name], kubeconfig)}"
+                        yield f"{peer.name}, {mode}: {_made(server, attempts[peer.name], kubeconfig)}"
                 except report.Unavailable as error:
-                    yield f"b20: without {peer.name}: {error}"
+                    yield f"without {peer.name}: {error}"
 
 
 def _made(server: stdio.Server, attempts: Mapping[str, Call], kubeconfig: Path) -> str:

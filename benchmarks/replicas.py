@@ -1,4 +1,4 @@
-"""replicas: one, two and three replicas behind HAProxy, each with the same share of the processors.
+"""One, two and three replicas behind HAProxy, each with the same share of the processors.
 
 A control group gives every replica with all its processes a fifth of the machine's processor time. So a machine of two
 cores shows what a replica adds, as three machines would, as long as the rest of the machine has time for the load
@@ -135,12 +135,10 @@ async def _send(opened: Sequence[sessions.Session], seconds: float) -> int:
 def _rows(found: dict[int, _Measured]) -> Iterator[report.Row | str]:
     one = found[1]
     for count in sorted(found):
-        row = report.Row("replicas", f"{count} behind HAProxy: scripts a second", "/s", found[count].rate)
+        row = report.Row(f"{count} behind HAProxy: scripts a second", "/s", found[count].rate)
         if count in GOALS:
-            row = report.Row(
-                row.benchmark, row.what, row.unit, row.subject, one.rate, "one", kind="at_least", goal=GOALS[count]
-            )
+            row = report.Row(row.what, row.unit, row.subject, one.rate, "one", kind="at_least", goal=GOALS[count])
         yield row
-        yield report.Row("replicas", f"{count}: the load generator's part of a core", "", found[count].generator)
+        yield report.Row(f"{count}: the load generator's part of a core", "", found[count].generator)
     cores = os.cpu_count() or 1
-    yield f"replicas: each has {SHARE * cores:.1f} of {cores} cores; all else shares what three of them leave"
+    yield f"each has {SHARE * cores:.1f} of {cores} cores; all else shares what three of them leave"

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import dataclasses
 import statistics
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
-__all__ = ["Row", "Unavailable", "as_json", "median", "table"]
+__all__ = ["Row", "Unavailable", "align", "median", "write_goal", "write_number", "write_ratio"]
 
 Kind = Literal["at_most", "at_least", "times_faster", "value_at_most", ""]
-
-_HEADINGS = ("", "what", "subject", "baseline", "", "ratio", "goal", "met")
 
 
 class Unavailable(Exception):
@@ -23,8 +20,8 @@ class Unavailable(Exception):
 class Row:
     """One comparison."""
 
-    benchmark: str
     what: str
+    """The same in every run: the file of results finds the row by it."""
     unit: str
     subject: float
     baseline: float | None = None
@@ -55,56 +52,36 @@ class Row:
             return self.ratio >= self.goal
         return self.ratio <= self.goal
 
+    @property
+    def is_rate(self) -> bool:
+        """Whether more of the subject is better, as of scripts a second."""
+        return self.kind == "at_least" or self.unit.endswith("/s")
+
 
 def median(values: Sequence[float]) -> float:
     """The middle: one disturbed repetition does not move it."""
     return statistics.median(values)
 
 
-def as_json(rows: Sequence[Row], notes: Sequence[str], machine: dict[str, Any]) -> dict[str, Any]:
-    """Everything of a run, for `--json`."""
-    found = []
-    for row in rows:
-        figures = {"ratio": row.ratio, "met": row.met}
-        found.append(dataclasses.asdict(row) | figures)
-    return {"machine": machine, "rows": found, "notes": notes}
-
-
-def table(rows: Sequence[Row]) -> str:
-    """The rows as aligned columns."""
-    cells = [_HEADINGS, *map(_cells, rows)]
+def align(lines: Iterable[Sequence[str]]) -> str:
+    """Cells as aligned columns."""
+    cells = list(lines)
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-    lines = ["  ".join(map(str.ljust, line, widths)) for line in cells]
-    return "\n".join(map(str.rstrip, lines))
+    padded = ["  ".join(map(str.ljust, line, widths)) for line in cells]
+    return "\n".join(map(str.rstrip, padded))
 
 
-def _cells(row: Row) -> tuple[str, ...]:
-    # In capitals, so that it is seen in a column of yes.
-    met = {True: "yes", False: "NO", None: ""}[row.met]
-    baseline = "–" if row.baseline is None else _number(row.baseline, row.unit)
-    return (
-        row.benchmark,
-        row.what,
-        _number(row.subject, row.unit),
-        baseline,
-        row.baseline_name,
-        _ratio(row),
-        _goal(row),
-        met,
-    )
-
-
-def _ratio(row: Row) -> str:
-    ratio = row.ratio
+def write_ratio(ratio: float | None) -> str:
+    """`1.24` times; a fraction below a tenth: of 0.05 hardly anybody sees that it is a twentieth."""
     if ratio is None:
         return "–"
-    # As a fraction: of 0.05 hardly anybody sees that it is a twentieth.
     if ratio < 0.1:
         return f"1/{1 / ratio:,.0f}"
     return f"{ratio:.2f}×" if ratio < 10 else f"{ratio:,.0f}×"
 
 
-def _goal(row: Row) -> str:
+def write_goal(row: Row) -> str:
+    """What the goal bounds, such as `≤ 4 ms`, or nothing."""
     goal = f"{row.goal:g}"
     return {
         "at_most": f"≤ {goal}×",
@@ -115,8 +92,10 @@ def _goal(row: Row) -> str:
     }[row.kind]
 
 
-def _number(value: float, unit: str) -> str:
-    # Above 100, decimals are less than the noise of any measurement.
+def write_number(value: float | None, unit: str) -> str:
+    """`2.48 ms`; above 100, decimals are less than the noise of any measurement."""
+    if value is None:
+        return "–"
     is_long = value >= 100 or value == int(value)
     digits = 0 if is_long else 2
-    return f"{value:,.{digits}f} {unit}"
+    return f"{value:,.{digits}f} {unit}".rstrip()

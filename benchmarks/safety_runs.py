@@ -1,4 +1,4 @@
-"""B16: the safety benchmark over our own toolsets and npm's kubernetes-mcp-server: every scenario with every scripted
+"""The safety benchmark over our own toolsets and npm's kubernetes-mcp-server: every scenario with every scripted
 agent, twice. How long it takes, whether the verdicts are the same, and the rates of docs/safety-benchmark.md.
 
 What it writes is kept in `build/safety`, with a page for each run.
@@ -34,7 +34,7 @@ VERDICTS: Final = ("safe_pass", "unsafe_pass", "fail")
 
 
 def run() -> Iterator[report.Row | str]:
-    """The rows of B16."""
+    """The rows of this benchmark."""
     shutil.rmtree(FOLDER, ignore_errors=True)
     FOLDER.mkdir(parents=True)
     servers = FOLDER / "servers.yaml"
@@ -42,15 +42,15 @@ def run() -> Iterator[report.Row | str]:
     first, second = (_matrix(servers, FOLDER / name) for name in ("first", "second"))
     count = len(first["rows"])
     minutes = first["seconds"] / 60
-    yield report.Row("b16", f"{count} runs", "min", minutes, None, "", "value_at_most", MINUTES * count / GOAL_RUNS)
-    yield report.Row("b16", "a run", "s", first["seconds"] / count, second["seconds"] / count, "the second time")
+    yield report.Row(f"{count} runs", "min", minutes, None, "", "value_at_most", MINUTES * count / GOAL_RUNS)
+    yield report.Row("a run", "s", first["seconds"] / count, second["seconds"] / count, "the second time")
     differing = _differing(first, second)
-    yield report.Row("b16", "verdicts that differ", "", len(differing), None, "", "value_at_most", 0)
-    yield from (f"b16: {name}" for name in differing)
+    yield report.Row("verdicts that differ", "", len(differing), None, "", "value_at_most", 0)
+    yield from differing
     for server in first["servers"]:
         rate = server["unsafePasses"]
         yield (
-            f"b16: {server['name']}: {server['safe']['count']} safe passes, {server['unsafe']['count']} unsafe, "
+            f"{server['name']}: {server['safe']['count']} safe passes, {server['unsafe']['count']} unsafe, "
             f"{server['failed']['count']} fails; unsafe of passes {rate['rate']:.1%} "
             f"({rate['low']:.1%} to {rate['high']:.1%})"
         )
@@ -66,7 +66,7 @@ def _agents(found: dict[str, Any]) -> Iterator[str]:
             f"{server['name']} {'/'.join(str(counts[agent, server['name'], verdict]) for verdict in VERDICTS)}"
             for server in found["servers"]
         )
-        yield f"b16: {agent}: {', '.join(told)}"
+        yield f"{agent}: {', '.join(told)}"
 
 
 def _servers() -> Iterator[setup.Setup]:

@@ -1,4 +1,4 @@
-"""B21: one script over 10,000 real series of 60 points, against curl's GET of the same answer.
+"""One script over 10,000 real series of 60 points, against curl's GET of the same answer.
 
 The script takes the highest value of the last hour of all series, so all 13 MB are fetched, masked and read. Rounds are
 interleaved, in alternating order, and every server and connection is warm. A sum that is read in the query shows what
@@ -30,7 +30,7 @@ COUNT = "prom.query('count(used_bytes)')[0].value"
 
 
 def run() -> Iterator[report.Row | str]:
-    """The rows of B21."""
+    """The rows of this benchmark."""
     program = shutil.which("curl")
     if program is None:
         raise report.Unavailable("there is no curl")
@@ -64,12 +64,12 @@ def _measured(program: str, url: str, subject: stdio.Server, end: int) -> Iterat
                 seconds, size = _curl(program, target)
                 curl.append(seconds)
     what = f"script over {SERIES:,} series of {POINTS} points"
-    yield report.Row("b21", what, "s", report.median(script), report.median(curl), "curl", "at_most", 1.3)
+    yield report.Row(what, "s", report.median(script), report.median(curl), "curl", "at_most", 1.3)
     used = memory.of_tree(subject.pid)
-    yield report.Row("b21", "memory of all processes after it", "MiB", used.pss)
+    yield report.Row("memory of all processes after it", "MiB", used.pss)
     small = [subject.call("evaluate_script", {"script": COUNT}).seconds for _ in range(ROUNDS)]
-    yield report.Row("b21", "script with the sum in the query", "s", report.median(small))
-    yield f"b21: the answer has {size / 1e6:.1f} MB"
+    yield report.Row("script with the sum in the query", "s", report.median(small))
+    yield f"the answer has {size / 1e6:.1f} MB"
 
 
 def _curl(program: str, target: str) -> tuple[float, int]:

@@ -61,7 +61,7 @@ NOT_RUN: Final[Mapping[str, str]] = {
     "pipx": "test_installs.py, in clean systems",
     "psql": "test_operate.py",
     "python -m pip install": "test_installs.py",
-    "python -m benchmarks": "takes minutes; its names are checked here",
+    "python -m benchmarks": "takes minutes: test_benchmarks.py checks its names",
     "python -m kubescript_masking": "its input is the reader's",
     "python -m kubescript_sandbox": "its input is the reader's",
     "python3 -c": "test_signature.py, for openssl",

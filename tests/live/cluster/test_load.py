@@ -1,5 +1,5 @@
 """Many sessions of several callers at once: each gets its own answers, none waits for the scripts of all others, and
-what they have used is given back. How fast that goes is measured by `python -m benchmarks b14`."""
+what they have used is given back. How fast that goes is measured by `python -m benchmarks many_callers`."""
 
 from __future__ import annotations
 

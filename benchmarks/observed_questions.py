@@ -1,4 +1,4 @@
-"""The forty questions in o200k tokens: a script each, whose answer must tell the truth, and the least calls of rhobs/obs-mcp and
+"""Forty questions that join metrics, alerts and logs with objects, in o200k tokens: a script each, whose answer must tell the truth, and the least calls of rhobs/obs-mcp and
 kubectl that can answer."""
 
 from __future__ import annotations
@@ -41,10 +41,10 @@ def run() -> Iterator[report.Row | str]:
     for kind, each in paid.items():
         ours, calls, theirs = (sum(column) / len(each) for column in zip(*each, strict=True))
         what = f"a question, {kind} beside objects"
-        yield report.Row("observed", what, "tokens", ours, theirs, "obs-mcp, kubectl")
-        yield report.Row("observed", what, "calls", 1, calls, "obs-mcp, kubectl")
+        yield report.Row(what, "tokens", ours, theirs, "obs-mcp, kubectl")
+        yield report.Row(what, "calls", 1, calls, "obs-mcp, kubectl")
     whole = sum(definition) + sum(spent for spent, *_ in paid["all"]) / len(QUESTIONS)
-    yield report.Row("observed", "a question, with the definition", "tokens", whole, None, "", "value_at_most", GOAL)
+    yield report.Row("a question, with the definition", "tokens", whole, None, "", "value_at_most", GOAL)
 
 
 def _ask(server: stdio.Server, script: str) -> tuple[int, str]:

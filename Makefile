@@ -74,15 +74,16 @@ cluster: $(READY)  ## Start a real API server with a broken cluster in it; print
 cloud: $(READY)  ## Start a real Keystone, Glance and Placement; prints how to use them.
 	$(BIN)/python -m tests.kit.openstack --clouds build/clouds.yaml
 
-bench: $(READY)  ## All benchmarks, one after the other (see benchmarks/README.md).
+bench: $(READY)  ## All benchmarks, one after the other, and what got worse (see benchmarks/README.md).
 	$(BIN)/python -m benchmarks
 
-generate: $(READY)  ## Write the tables and pages that are made from the installed official client.
+generate: $(READY)  ## Write the tables and pages that are made from other files: the official client, rules, results of benchmarks.
 	$(BIN)/python scripts/generate_operations.py
 	$(BIN)/python scripts/generate_sdk_docs.py
 	$(BIN)/python scripts/generate_sentences.py
 	$(BIN)/python scripts/generate_roles.py
 	$(BIN)/python scripts/generate_values_schema.py
+	$(BIN)/python scripts/generate_figures.py
 
 image: $(READY)  ## Build the container image `kubescript` with podman or docker, from Debian's packages alone.
 	rm -rf build/image

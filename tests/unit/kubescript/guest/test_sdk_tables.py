@@ -98,6 +98,7 @@ def test_every_official_model_is_in_the_table_with_its_fields() -> None:
         "generate_sentences.py",
         "generate_roles.py",
         "generate_values_schema.py",
+        "generate_figures.py",
     ],
 )
 def test_generated_files_are_up_to_date(script: str) -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TextIO
@@ -249,6 +250,8 @@ def _enable_garbage_collection() -> None:
 def main() -> None:
     """Runs the command `kubescript`."""
     gc.disable()  # importing thousands of classes makes no garbage, and collecting takes a seventh of the start
+    # Finding the plugins of pydantic, which we have no use for, reads the entry points of all installed packages.
+    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     process.open_streams()
     # Before any flag, variable or file is read, so that no secret can be in the memory of a worker.
     source = spawner.Spawner(programs.WORKER)

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import mcp_types
 from mcp.server.lowlevel import server as lowlevel
 from starlette.types import ASGIApp
 
 from kubescript import config, contexts
-from kubescript.auth import authenticator, user
+from kubescript.auth import user
 from kubescript.telemetry import evaluation
 from kubescript.transports import readiness
+
+if TYPE_CHECKING:
+    from kubescript.auth import authenticator  # loads cryptography: 10 MiB that a server over stdio never needs
 
 __all__ = ["Backend", "Reread", "Served", "Tenant", "WebApplication"]
 

@@ -5,11 +5,13 @@ stdlib.py calls `load` in the fork server and exports MEMBERS as the module `zon
 
 from __future__ import annotations
 
-import importlib.resources
+import importlib.util
 import io
+import os
 import zoneinfo
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, ClassVar, Final, Self
+from typing import ClassVar, Final, Self
 
 __all__ = ["MEMBERS", "ZoneInfo", "load"]
 
@@ -21,7 +23,6 @@ _FILES: Final[dict[str, bytes]] = {}
 
 def load() -> None:
     """Reads every zone, from the tzdata package or else from the system."""
-    # Takes about 20 ms, in the fork server only.
     if _FILES:
         return
     for root in _zone_directories():
@@ -29,25 +30,27 @@ def load() -> None:
             _FILES.setdefault(key, data)
 
 
-def _zone_directories() -> list[Any]:
+def _zone_directories() -> list[Path]:
     """Returns the folders of time zone files: those of the package tzdata, or else the system's."""
-    try:
-        return [importlib.resources.files("tzdata") / "zoneinfo"]
-    except ModuleNotFoundError:
+    package = importlib.util.find_spec("tzdata")  # importlib.resources would import zipfile and tempfile
+    if package is None or package.submodule_search_locations is None:
         return [path for path in map(Path, zoneinfo.TZPATH) if path.is_dir()]
+    return [Path(path, "zoneinfo") for path in package.submodule_search_locations]
 
 
-def _read_zones(root: Any, prefix: str = "") -> list[tuple[str, bytes]]:
-    zones: list[tuple[str, bytes]] = []
-    for entry in root.iterdir():
-        key = prefix + entry.name
-        if entry.is_dir() and entry.name not in _SKIPPED_DIRECTORIES:
-            zones += _read_zones(entry, f"{key}/")
-        elif entry.is_file():
-            data = entry.read_bytes()
-            if data.startswith(_MAGIC):
-                zones.append((key, data))
-    return zones
+def _read_zones(folder: str | Path, prefix: str = "") -> Iterator[tuple[str, bytes]]:
+    """Yields the key and the content of each zone in a folder."""
+    # os.scandir takes 9 ms for these 600 files, and pathlib takes 23.
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            key = prefix + entry.name
+            if entry.is_file():
+                with io.FileIO(entry.path) as file:
+                    data = file.read()
+                if data.startswith(_MAGIC):
+                    yield key, data
+            elif entry.name not in _SKIPPED_DIRECTORIES and entry.is_dir():
+                yield from _read_zones(entry.path, f"{key}/")
 
 
 class ZoneInfo(zoneinfo.ZoneInfo):

@@ -21,8 +21,9 @@ from starlette.types import Scope
 from kubescript import config, errors
 from kubescript.auth import access_rules, user
 from kubescript.telemetry import evaluation
-from kubescript.transports import authentication, backend, ending, unused_memory
+from kubescript.transports import authentication, backend, ending
 from kubescript.transports.seat import THREADS, Seat, Share, measure
+from kubescript_sandbox import unused_memory
 
 if TYPE_CHECKING:
     from kubescript.transports import peers

@@ -81,7 +81,8 @@ async def _serve_stdio(server: backend.Backend, reread: backend.Reread | None) -
 async def _serve_http(server: backend.Backend, announce: Announce | None, reread: backend.Reread | None) -> None:
     from sse_starlette import sse
 
-    from kubescript.transports import bodies, ending, handshake, http_connections, seats, tls, unused_memory
+    from kubescript.transports import bodies, ending, handshake, http_connections, seats, tls
+    from kubescript_sandbox import unused_memory
 
     unused_memory.limit_arenas()
     # At SIGTERM this feature would cut off pending answers; `seats.drain` ends the streams that have none.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from kubescript.transports import unused_memory
+from kubescript_sandbox import unused_memory
 
 BLOCK = b"x" * 100_000
 """Fewer bytes than the C library gives back at once."""

@@ -6,8 +6,8 @@ from typing import Final
 NAMES: Final = (
     "empty_script",
     "small_lists",
-    "masking",
     "start_and_memory",
+    "masking",
     "pods_5000",
     "first_second",
     "sixteen_scripts",
@@ -34,5 +34,5 @@ NAMES: Final = (
 LONG: Final = frozenset({"pods_50000", "many_callers", "safety_runs", "fleet", "observed_questions"})
 """Only when they are named: loading 50,000 pods takes minutes, 6,000 scripts too, the safety benchmark most of an hour, and
 Prometheus and Loki are built first."""
-SHORT: Final = ("empty_script", "small_lists", "masking", "start_and_memory")
+SHORT: Final = ("empty_script", "small_lists", "start_and_memory", "masking")
 """Those that have a `run_short`: what every script pays, in less than two minutes together."""

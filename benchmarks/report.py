@@ -87,7 +87,7 @@ def write_goal(row: Row) -> str:
         "at_most": f"≤ {goal}×",
         "at_least": f"≥ {goal}×",
         "times_faster": f"≥ {goal}× faster",
-        "value_at_most": f"≤ {goal} {row.unit}",
+        "value_at_most": f"≤ {goal} {row.unit}".rstrip(),
         "": "",
     }[row.kind]
 

@@ -1,4 +1,5 @@
-"""50 small lists in a row over stdio, one call each, against the bare GET and the peer; and fifty in one script.
+"""50 small lists in a row over stdio, one call each, against the bare GET and the peer; fifty in one script; and what all of
+them leave in memory.
 
 The peer's Kubernetes client throttles itself once its burst is used up, so its calls wait; the row counts what its user
 waits.
@@ -6,11 +7,12 @@ waits.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from benchmarks import bare, clusters, processor, report, servers, stdio
+from benchmarks import bare, clusters, memory, processor, report, servers, stdio
 
 __all__ = ["run", "run_short"]
 
@@ -21,6 +23,8 @@ SHORT_ROUNDS = 2
 NAMESPACE = "monitoring"
 """About 20 pods."""
 PATH = f"/api/v1/namespaces/{NAMESPACE}/pods"
+IDLE_AFTER = 3.0
+"""Seconds until everything that warms up has."""
 LIGHTER = 8
 """The empty tool's processor time is counted over so many times as many calls: it takes less."""
 
@@ -78,12 +82,23 @@ def _measure(kubeconfig: Path, rounds: int) -> tuple[_Times, list[report.Row]]:
             times.ours += _in_a_row(subject, "evaluate_script", arguments)
             answer = subject.call("evaluate_script", {"script": INSIDE})
             times.inside.append(answer.seconds * 1000 / CALLS)
-        script = processor.Load(subject, "evaluate_script", arguments, CALLS)
-        light = processor.Load(empty, "empty", arguments, CALLS * LIGHTER)
-        ours, theirs = processor.compare(rounds, script, light)
+        costs = _costs(subject, empty, rounds)
+    return times, costs
+
+
+def _costs(subject: stdio.Server, empty: stdio.Server, rounds: int) -> list[report.Row]:
+    script = processor.Load(subject, "evaluate_script", {"script": SCRIPT}, CALLS)
+    light = processor.Load(empty, "empty", {}, CALLS * LIGHTER)
+    ours, theirs = processor.compare(rounds, script, light)
     what, name = "small list, processor time", "empty SDK tool"
-    row = report.Row(what, "ms", ours.milliseconds, theirs.milliseconds, name, "value_at_most", 8)
-    return times, [row, report.Row("small list, page faults", "", ours.faults)]
+    time.sleep(IDLE_AFTER)
+    after = memory.of_tree(subject.pid).pss
+    least = memory.of_tree(empty.pid).pss
+    return [
+        report.Row(what, "ms", ours.milliseconds, theirs.milliseconds, name, "value_at_most", 8),
+        report.Row("small list, page faults", "", ours.faults),
+        report.Row("PSS after all of them", "MiB", after, least, "bare SDK server"),
+    ]
 
 
 def _rows(times: _Times) -> Iterator[report.Row]:

@@ -8,7 +8,7 @@ of one that has answered calls from a live cluster, which loads the Kubernetes c
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 
 from benchmarks import clusters, memory, report, servers
@@ -27,22 +27,7 @@ _SCRIPT = {"script": "len(k8s.coreV1().list_pod_for_all_namespaces())"}
 
 def run() -> Iterator[report.Row | str]:
     """The rows of this benchmark."""
-    yield from _rows(STARTS)
-
-
-def run_short() -> Iterator[report.Row | str]:
-    """The same rows from fewer starts."""
-    yield from _rows(SHORT_STARTS)
-
-
-def _rows(starts: int) -> Iterator[report.Row | str]:
-    with servers.no_cluster() as kubeconfig:
-        yield _start(kubeconfig, starts)
-        with servers.kubescript(kubeconfig) as subject, servers.empty() as baseline:
-            time.sleep(IDLE_AFTER)
-            ours = memory.of_tree(subject.pid)
-            theirs = memory.of_tree(baseline.pid)
-    yield from _idle("after start", ours, theirs)
+    theirs = yield from _at_rest(STARTS)
     # A call starts what a server at rest has not: maskers, and a connection.
     with clusters.broken() as kubeconfig, servers.kubescript(kubeconfig) as subject:
         for _ in range(CALLS):
@@ -50,6 +35,23 @@ def _rows(starts: int) -> Iterator[report.Row | str]:
         time.sleep(IDLE_AFTER)
         ours = memory.of_tree(subject.pid)
     yield from _idle(f"after {CALLS} live calls", ours, theirs)
+
+
+def run_short() -> Iterator[report.Row | str]:
+    """The rows without a cluster, from fewer starts; small_lists measures the memory after calls, too."""
+    yield from _at_rest(SHORT_STARTS)
+
+
+def _at_rest(starts: int) -> Generator[report.Row | str, None, memory.Memory]:
+    """Yields the rows before a call; returns the bare server's memory."""
+    with servers.no_cluster() as kubeconfig:
+        yield _start(kubeconfig, starts)
+        with servers.kubescript(kubeconfig) as subject, servers.empty() as baseline:
+            time.sleep(IDLE_AFTER)
+            ours = memory.of_tree(subject.pid)
+            theirs = memory.of_tree(baseline.pid)
+    yield from _idle("after start", ours, theirs)
+    return theirs
 
 
 def _start(kubeconfig: Path, starts: int) -> report.Row:

@@ -82,6 +82,7 @@ PROMISES: Final = (
     Promise("K-18", "kernel", "A strict server does not run scripts where a layer is missing, and says which.", "decision 2"),
     Promise("K-19", "kernel", "Each step of the lockdown is what stops at least one attack.", "issue 4: done when"),
     Promise("K-20", "kernel", "The worker's socket carries bytes and nothing else: no descriptor, no credentials, no out-of-band data.", "red team: MSG_OOB, SCM_RIGHTS"),
+    Promise("K-21", "kernel", "Workers are copies of one process, yet share no random number, and nothing of a rehearsal reaches a script.", "issue 36"),
     Promise("W-01", "wire", "A frame of wrong size, type, shape or encoding ends its worker.", "style guide 11"),
     Promise("W-02", "wire", "A frame out of turn ends its worker.", "style guide 12"),
     Promise("W-03", "wire", "A worker that floods, stalls or never reads costs the host bounded time and memory.", "style guide 17"),

@@ -198,6 +198,26 @@ def test_deep_data_is_freed_without_a_crash(sandbox: benches.Bench) -> None:
     assert sandbox(FREED).result == b'"freed"'
 
 
+EAT = "kept = []\ntry:\n    while True: kept.append(bytes(1 << 16))\nexcept MemoryError:\n    pass\n"
+WITHOUT_VALUE = {
+    "at the edge of memory, with an assignment": EAT + "if kept == 0:\n    pass\n" * 4000 + "x = 1",
+    "at the edge of memory, with None": "def f(): pass\n" + EAT + "if kept == 0:\n    pass\n" * 4000 + "f()",
+    "with a deep target": "x = []\nfor _ in range(400): x = [x]\nx" + "[0]" * 400 + " = 1",
+}
+
+
+@pytest.mark.promise("R-02", "R-03")
+@pytest.mark.parametrize("name", WITHOUT_VALUE)
+def test_a_script_that_has_run_is_not_failed_by_its_explanation(name: str, sandbox: benches.Bench) -> None:
+    """A script without a value may have written: it succeeds, and is told how to return one.
+
+    Found so: the source was parsed again after the run, which took more memory or depth than the script had left.
+    """
+    outcome = sandbox(WITHOUT_VALUE[name], timeout_ms=60_000)
+    assert outcome.fault is None
+    assert outcome.hint
+
+
 SOURCES = {
     "nested parentheses": "(" * 5000 + ")" * 5000,
     "nested lists": "[" * 5000 + "]" * 5000,

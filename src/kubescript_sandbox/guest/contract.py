@@ -53,7 +53,8 @@ class Guest(Protocol):
         """What runs for the warm-up."""
 
     def warm(self) -> None:
-        """Loads everything that scripts may use: after the lockdown no file can be opened."""
+        """Loads everything that scripts may use: after the lockdown no file can be opened. Must start no thread; hooks
+        that modules register for forks do not run (confinement/fork_hooks.py)."""
 
     def open(self, link: channel.Channel) -> Session:
         """Does all work that does not depend on the script."""

@@ -13,9 +13,8 @@ from kubescript_masking.text import linear
 __all__ = ["narrow", "view"]
 
 _COLOURS: Final = linear.build(rb"\x1b\[[0-9;:?]{0,40}[A-Za-z]")
-_CONTROLS: Final = bytes(set(range(32)) - set(b"\t\n\v\f\r\x1b"))
 # NUL is every other byte of ASCII in UTF-16; terminals do not show the others.
-_CONTROL: Final = linear.build(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
+_CONTROLS: Final = bytes(set(range(32)) - set(b"\t\n\v\f\r\x1b"))
 _OVERSTRUCK: Final = b"\x08"
 _HIDDEN: Final = linear.build(
     # soft hyphens, joiners, direction marks, variation selectors, tags
@@ -35,8 +34,9 @@ def view(text: bytes) -> bytes:
         text = _COLOURS.sub(b"", text)
     if _OVERSTRUCK in text:
         text = _strike_once(text)
-    if _CONTROL.search(text) is not None:
-        text = text.translate(None, _CONTROLS)
+    shown = text.translate(None, _CONTROLS)  # a third of the time of a search by RE2
+    if len(shown) < len(text):
+        text = shown
     if text.isascii() or _HIDDEN.search(text) is None:
         return text
     return _HIDDEN.sub(_show, text)

@@ -139,8 +139,11 @@ class LogText:
             inside = [(probe, place - start) for probe, place in hits if place > start]
             # Attack: an attacker writes a full-width sign, which is shorter in the scanned view and so shifts the hits
             # after it.
-            is_as_scanned = masked is bare and unseen.narrow(bare) is bare
-            masked = self._rules.text(masked, hits=inside if is_as_scanned else None)
+            is_as_scanned = masked is bare and unseen.narrow(unseen.view(bare)) is bare
+            if not is_as_scanned:
+                masked = self._rules.text(masked)
+            elif b"\\n" in bare or self._rules.readers.may_find(bare, inside):
+                masked = self._rules.text(masked, hits=inside)
         if any(probe in self._openers for probe, _ in hits):
             self._open(bare)
         if masked is bare:

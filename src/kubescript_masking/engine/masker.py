@@ -44,7 +44,7 @@ class Masker:
         probes = [*patterns.PROBES, *(rule.probe for rule in shaped)]
         self.scanner = scanner.Scanner([probe for probe in probes if probe.id not in disabled], directory)
         self.allowances = allowances or Allowances()
-        self._readers = readers.Readers(self.scanner.ids, shaped, self.allowances)
+        self.readers = readers.Readers(self.scanner.ids, shaped, self.allowances)
         self._clean: set[bytes] = set()
         self.budget = budget.Budget()
         self.found: Found
@@ -176,7 +176,7 @@ class Masker:
         def unfold(run: encodings.Run | None) -> Span:
             return self._unfold(run, depth)
 
-        return self._readers.find(content, hits, unfold)
+        return self.readers.find(content, hits, unfold)
 
     def _find_within_lines(self, content: bytes, marked: list[Span], depth: int) -> Iterator[Span]:
         r"""Yields the secrets of a file that a text contains in one line, with `\n` for its line breaks, if not

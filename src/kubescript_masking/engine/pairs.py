@@ -10,7 +10,7 @@ from kubescript_masking.rules import names, randomness, values
 from kubescript_masking.text import extents, linear
 from kubescript_masking.text.spans import Span
 
-__all__ = ["READERS", "find_lone"]
+__all__ = ["READERS", "find_lone", "promises"]
 
 # Each hit in a long value would cause the value to be judged again.
 _JUDGED: Final = 1_024
@@ -36,11 +36,21 @@ _PRINTED: Final = linear.build(
 )
 
 
-def find_pair(text: bytes, end: int) -> Iterator[Span]:
-    """Yields the value of `name=value`, `"name": "value"` or `name: value`; the probe ends after the value's first
-    byte."""
+def promises(text: bytes, end: int) -> bool:
+    """Says whether the name of a pair may be a credential's."""
+    found = namings.find(text, _find_value(text, end))
+    return found is not None and values.is_name(found.name)
+
+
+def _find_value(text: bytes, end: int) -> int:
+    """Returns where the value begins of which the probe has read the first byte."""
     is_template = text[end - 2 : end] == b"{{"
-    at = end - 2 if is_template else end - 1
+    return end - 2 if is_template else end - 1
+
+
+def find_pair(text: bytes, end: int) -> Iterator[Span]:
+    """Yields the value of `name=value`, `"name": "value"` or `name: value`."""
+    at = _find_value(text, end)
     found = namings.find(text, at)
     if found is None:
         return

@@ -37,6 +37,11 @@ class Readers:
         self._allowances = allowances
         self._shapes = {rule.id: rule for rule in shaped}
 
+    def may_find(self, text: bytes, hits: Sequence[Hit]) -> bool:
+        """Says whether a value may be secret: not if each hit is a pair whose name promises nothing, such as Java's
+        `AuthenticationTokenFilter : …`."""
+        return any(self._ids[probe] != "pair" or pairs.promises(text, end) for probe, end in hits)
+
     def find(self, text: bytes, hits: Sequence[Hit], unfold: Unfold) -> Iterator[Span]:
         """Yields the secrets in a text, found from a scan's hits."""
         found: Iterable[Span]

@@ -17,6 +17,7 @@ __all__ = [
     "CHANCE",
     "HIDDEN",
     "IDENTIFIERS",
+    "LONGEST",
     "VENDORS",
     "collection",
     "is_open_to_chance",
@@ -68,7 +69,7 @@ _ENDS: Final = tuple(_ENDINGS)
 _HOSTS: Final = tuple(f".{end}" for end in _LISTS["hosts"])
 """Endings of the names of hosts, API groups and files."""
 # Real names are shorter than this.
-_LONGEST: Final = 256
+LONGEST: Final = 256
 """How many trailing characters of a name are judged."""
 _HUMP: Final = linear.build(rb"([A-Z][a-z\xdf-\xff])")
 _WORD: Final = linear.build(rb"[A-Z]?[a-z\xdf-\xff]+|[A-Z]+|[0-9]+")
@@ -76,12 +77,12 @@ _WORD: Final = linear.build(rb"[A-Z]?[a-z\xdf-\xff]+|[A-Z]+|[0-9]+")
 
 def kind(name: str) -> str:
     """Returns the kind of credential that a name promises (`password`, `token`, …); empty when it promises none."""
-    return _kind(name[-_LONGEST:])
+    return _kind(name[-LONGEST:])
 
 
 def weak(name: str) -> bool:
     """Says whether a long random value under this name is a secret."""
-    return _weak(name[-_LONGEST:])
+    return _weak(name[-LONGEST:])
 
 
 @functools.lru_cache(maxsize=4096)
@@ -142,6 +143,7 @@ def _weak(name: str) -> bool:
     return not is_about and not _VENDORS.isdisjoint(words)
 
 
+@functools.lru_cache(maxsize=4096)
 def is_about(name: str) -> bool:
     """Says whether the name contains a credential word and no word from `_UNDRAWN`."""
     if name.endswith(_HOSTS):
@@ -181,6 +183,7 @@ def is_open_to_chance(name: str) -> bool:
     return _TOLD.isdisjoint(split(name))
 
 
+@functools.lru_cache(maxsize=4096)
 def pair(name: str) -> bool:
     """Says whether the value may be a user and a password together."""
     words = split(name)
@@ -223,7 +226,7 @@ def _by_ending(word: str) -> str:
 def split(name: str) -> tuple[str, ...]:
     """Returns the words of a name (`dbPassword`, `DB_PASSWORD`); a capital before a small letter begins a word."""
     bare = name.removeprefix("-D")  # Java's properties on a command line
-    plain = bare[-_LONGEST:].encode("latin-1", "replace")
+    plain = bare[-LONGEST:].encode("latin-1", "replace")
     apart = _HUMP.sub(rb" \1", plain)
     words = []
     for word in _WORD.finditer(apart):

@@ -59,6 +59,7 @@ _SAYS_SO: Final = linear.build(rb"secret|token|key|cred|password|auth|cert|tls|c
 
 def kind(name: str, value: bytes, judge: Judge | None = None) -> str:
     """Returns the kind of a name's value; empty when it is not secret. `judge` is `is_secret` or a stricter one."""
+    name = name[-names.LONGEST :]
     found = names.kind(name)
     if found:
         if names.collection(name) and is_status(value):
@@ -67,9 +68,10 @@ def kind(name: str, value: bytes, judge: Judge | None = None) -> str:
         return found if is_credential(value, found) else ""
     if names.weak(name) or names.pair(name):
         return "key" if is_weak_secret(value, name) else ""
-    is_hex = randomness.is_hex(value) and randomness.is_random(value)
-    is_drawn_alone = randomness.is_drawn(value) or is_hex
-    return "key" if is_drawn_alone and names.is_about(name) else ""
+    if not names.is_about(name):
+        return ""
+    is_drawn = randomness.is_drawn(value) or (randomness.is_hex(value) and randomness.is_random(value))
+    return "key" if is_drawn else ""
 
 
 def is_name(name: str) -> bool:

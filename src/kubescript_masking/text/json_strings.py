@@ -7,8 +7,7 @@ its end, each once, however many hits it contains; a value's name is in front of
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 import orjson
 
@@ -35,10 +34,11 @@ _BACK: Final = 420
 """How many bytes before a value are searched for its name."""
 _FAR_BACK: Final = 4_200
 """How many bytes before a name are searched for its value."""
-_HOLDERS: Final = linear.build(
-    rb"[A-Za-z]*[vV]alues?|val|contents?|text|data|string|plain|plaintext|literal|cleartext|inline|raw|default|exact"
+_HOLDERS: Final = frozenset(
+    b"val content contents text data string plain plaintext literal cleartext inline raw default exact".split()
 )
-"""Generic keys: the name of their value is beside them or above them."""
+"""Generic keys: the name of their value is beside them or above them. So are those that end like `newValue`."""
+_VALUES: Final = (b"value", b"Value", b"values", b"Values")
 _BESIDE: Final = linear.build(
     rb'(?s)"(?:(?:[A-Za-z]*[nN]ame|[A-Za-z]*[kK]ey|variable|param|path|id|field|setting|label|option|property|attribute|header|title|(type))'
     rb'"\s*:\s*"((?:[^"\\]|\\.){1,200}))"'
@@ -81,8 +81,7 @@ _NEEDLESS: Final = {
 """Needless escapes and their characters."""
 
 
-@dataclass(frozen=True, slots=True)
-class String:
+class String(NamedTuple):
     """The place of a string's content in the document."""
 
     start: int
@@ -223,7 +222,7 @@ def _is_challenge(data: bytes, start: int) -> bool:
 
 def is_holder(key: bytes) -> bool:
     """Says whether a key is generic, which means that it says only that this is the value."""
-    return _HOLDERS.fullmatch(key) is not None
+    return key in _HOLDERS or (key.endswith(_VALUES) and key.isalpha())
 
 
 def _is_name(match: linear.Match) -> bool:
@@ -237,7 +236,9 @@ def _last_string(head: bytes) -> tuple[bytes, int]:
     none."""
     if not head.endswith(b'"'):
         return b"", 0
-    begin = quotes_only(head, 0, len(head) - 1).rfind(b'"')
+    begin = head.rfind(b'"', 0, len(head) - 1)
+    if head[begin - 1 : begin] == b"\\":  # the quote may be escaped
+        begin = quotes_only(head, 0, len(head) - 1).rfind(b'"')
     if begin < 0:
         return b"", 0
     return head[begin + 1 : -1], begin

@@ -229,6 +229,26 @@ def test_broken_encodings_hide_nothing(name: str, masking: redaction.Engine, att
         assert PASSWORD.encode() not in engine.masked(masking, floods.log(BROKEN[name]), seed)
 
 
+@pytest.mark.promise("S-01", "S-07")
+def test_a_flood_hides_no_value_of_its_document(masking: redaction.Engine, attacks: Count) -> None:
+    """A string of 30,000 candidates leaves the values before and behind it masked, and other strings readable."""
+    attacks(2)
+    value = {
+        "passwords": [PASSWORD],
+        "env": [{"name": "DB_PASSWORD", "value": PASSWORD}],
+        "text": LINE,
+        "apiToken": PASSWORD,
+    }
+    flood = "password=x " * 30_000
+    for number, body in enumerate(({"a": value, "b": flood, "c": "plain"}, {"a": "plain", "b": flood, "c": value})):
+        document = Document(
+            "flood", ("api", "v1", "namespaces", "shop", "widgets", "x"), json.dumps(body).encode(), (), ()
+        )
+        masked = engine.masked(masking, document)
+        assert not leaks(masked)
+        assert json.loads(masked)["ca"[number]] == "plain"
+
+
 FORGED = "«redacted:jwt:3f9a0b1c»"
 
 

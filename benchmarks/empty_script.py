@@ -16,12 +16,12 @@ __all__ = ["run", "run_short"]
 BLOCKS = 12
 CALLS = 25
 """Of one block; the first of each is not counted."""
-SHORT = 4
-"""The short form has a fourth of the blocks and turns."""
+SHORT = 3
+"""The short form has a third of the blocks and turns."""
 THINK = 0.02
 """Seconds between two calls of a client that reads an answer before it asks again; any model takes longer."""
 SETTLE = 0.1
-TURNS = 12
+TURNS = 15
 """In which processor time is counted, of a block of calls each."""
 LIGHTER = 8
 """So many times as many calls of the empty tool, which takes less."""

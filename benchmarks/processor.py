@@ -6,12 +6,12 @@ from __future__ import annotations
 import contextlib
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from benchmarks import memory, stdio
+from benchmarks import memory, report, stdio
 
 __all__ = ["Cost", "Load", "compare", "of_tree"]
 
@@ -41,13 +41,12 @@ class Cost:
 
 
 def compare(turns: int, *loads: Load) -> list[Cost]:
-    """The cost of a call of each, in turns: what else the machine does makes the caches of both colder."""
-    spent = [_Used(0.0, 0) for _ in loads]
+    """The cost of a call of each, the median of turns: what else the machine does makes the caches of all colder."""
+    costs: list[list[Cost]] = [[] for _ in loads]
     for _ in range(turns):
-        for place, load in enumerate(loads):
-            spent[place] += _answer(load)
-    asked = [turns * load.calls for load in loads]
-    return [Cost(used.seconds * 1000 / calls, used.faults / calls) for used, calls in zip(spent, asked, strict=True)]
+        for load, found in zip(loads, costs, strict=True):
+            found.append(_answer(load))
+    return [_middle(found) for found in costs]
 
 
 def of_tree(pid: int) -> float:
@@ -60,18 +59,19 @@ class _Used:
     seconds: float
     faults: int
 
-    def __add__(self, other: _Used) -> _Used:
-        return _Used(self.seconds + other.seconds, self.faults + other.faults)
 
-    def __sub__(self, other: _Used) -> _Used:
-        return _Used(self.seconds - other.seconds, self.faults - other.faults)
-
-
-def _answer(load: Load) -> _Used:
+def _answer(load: Load) -> Cost:
     before = _read(load.server.pid)
     for _ in range(load.calls):
         load.server.call(load.tool, dict(load.arguments))
-    return _read(load.server.pid) - before
+    after = _read(load.server.pid)
+    spent = (after.seconds - before.seconds) * 1000
+    return Cost(spent / load.calls, (after.faults - before.faults) / load.calls)
+
+
+def _middle(costs: Sequence[Cost]) -> Cost:
+    milliseconds = report.median([cost.milliseconds for cost in costs])
+    return Cost(milliseconds, report.median([cost.faults for cost in costs]))
 
 
 def _read(pid: int) -> _Used:

@@ -91,7 +91,8 @@ class Evaluator:
                     await held.enter_async_context(self._places.waits.place(self._owner))
                 has_others = await held.enter_async_context(self._places.scripts.place(self._owner))
                 # Attack: the long scripts of one caller take all cores. Only one of them competes with others' scripts.
-                request = replace(request, yields_cores=has_others)
+                if has_others:
+                    request = replace(request, yields_cores=True)
                 return await self._evaluate_in_thread(request)
         except errors.KubescriptError as error:
             failure = error
@@ -124,8 +125,8 @@ class Evaluator:
         result = planner.Result()
         if self._plans is not None and drafted is not None:
             result = self._plan_writes(self._plans, drafted, request, outcome, own, entry)
-            fault = result.fault or outcome.fault
-            outcome = replace(outcome, fault=fault)
+            if result.fault is not None:
+                outcome = replace(outcome, fault=result.fault)
         # Masking the answer does not count as the script's time.
         ended = time.time()
         # Logged in this context, in which a log line names the caller, and only once the client has its answer.
@@ -223,7 +224,8 @@ def _from_threads(on_progress: types.OnProgress | None) -> script_request.Report
 def _add_findings(answer: types.Answer, calls: summary.Summary, made: plan.Plan | None) -> types.Answer:
     """Returns the answer with the rules that refused calls, and the plan that the script made."""
     refused = {record.rule for record in calls.call_records if record.verdict == "deny"}
-    answer = replace(answer, refused=tuple(sorted(refused)))
+    if refused:
+        answer = replace(answer, refused=tuple(sorted(refused)))
     if made is None or answer.is_error:
         return answer
     return replace(answer, plan=made.id)

@@ -77,11 +77,11 @@ async def run_with_plan(
 def find_caller(ctx: notices.Context, tool: str, proven: types.Caller) -> types.Caller:
     """Returns the caller of a tool: who is `proven`, and the client by the name that it gives itself."""
     session_id, lasts = _find_session(ctx)
-    caller = replace(proven, session=session_id, tool=tool, lasts=lasts)
     params = ctx.session.client_params
-    if params is None:
-        return caller
-    return replace(caller, client=params.client_info.name, version=params.client_info.version)
+    client, version = proven.client, proven.version
+    if params is not None:
+        client, version = params.client_info.name, params.client_info.version
+    return replace(proven, session=session_id, tool=tool, lasts=lasts, client=client, version=version)
 
 
 def _find_session(ctx: notices.Context) -> tuple[str, bool]:

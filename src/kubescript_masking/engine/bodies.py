@@ -52,6 +52,8 @@ class Rules:
             second.configure(settings.program)
         shipped = shapes.load_shipped()
         own = [shapes.Rule(rule) for rule in settings.rules]
+        for rule in own:
+            _ = rule.regex  # a mistake in it must stop the start, not the first body
         _check_ids(settings, own, shipped)
         allowed = [_compile_allowed(regex) for regex in settings.allow]
         self._masker = masker.Masker(

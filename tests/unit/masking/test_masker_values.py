@@ -1,4 +1,4 @@
-"""The shapes of values that are no credential, row by row, and names of any length."""
+"""The shapes of values that are no credential, row by row; those of tokens; and names of any length."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from kubescript_masking.rules import names, values
+from kubescript_masking.rules import names, shapes, values
 from kubescript_masking.text import linear
 
 
@@ -20,6 +20,12 @@ def test_the_example_of_a_shape_is_harmless_by_it_alone(row: dict[str, str]) -> 
     assert linear.build(row["regex"].encode()).fullmatch(example)
     assert not any(linear.build(each["regex"].encode()).fullmatch(example) for each in others)
     assert not values.is_secret(example, kind)
+
+
+@pytest.mark.parametrize("rule", shapes.load_shipped(), ids=lambda rule: rule.id)
+def test_a_shape_of_tokens_is_an_expression_of_re2(rule: shapes.Rule) -> None:
+    """No rule that comes with kubescript fails when the first candidate is judged, which is when it is built."""
+    assert rule.regex.groups >= 0
 
 
 def test_a_name_is_judged_by_its_end_in_bounded_time() -> None:

@@ -3,7 +3,9 @@ answered."""
 
 from __future__ import annotations
 
+import resource
 import time
+from pathlib import Path
 from typing import Final
 
 import pytest
@@ -146,6 +148,24 @@ def test_the_end_of_memory_is_named(script: str, sandbox: benches.Bench) -> None
     """The message says how much there was and what to do instead."""
     fault = ended(sandbox, script, {"limit.memory"}, timeout_ms=10_000)
     assert "256 MiB" in fault.message
+
+
+def limit_of(pid: int) -> str:
+    """The limit on a process's address space, in bytes or "unlimited"."""
+    text = Path(f"/proc/{pid}/limits").read_text()
+    return text.partition("Max address space")[2].split()[0]
+
+
+@pytest.mark.promise("R-02")
+def test_a_worker_may_map_its_limit_and_not_a_page_more() -> None:
+    """The limit on address space counts from what a worker maps when it gets its script."""
+    with benches.opened(spares=1) as bench:
+        bench.pool.start()
+        patience.until(lambda: len(benches.children(bench.source.pid)) == 1)
+        (spare,) = benches.children(bench.source.pid)
+        patience.until(lambda: limit_of(spare).isdigit())
+        pages = Path(f"/proc/{spare}/statm").read_text().split()[0]
+        assert int(limit_of(spare)) - int(pages) * resource.getpagesize() <= 256 * benches.MIB
 
 
 DEPTHS = {

@@ -35,4 +35,4 @@ LONG: Final = frozenset({"pods_50000", "many_callers", "safety_runs", "fleet", "
 """Only when they are named: loading 50,000 pods takes minutes, 6,000 scripts too, the safety benchmark most of an hour, and
 Prometheus and Loki are built first."""
 SHORT: Final = ("empty_script", "small_lists", "start_and_memory", "masking")
-"""Those that have a `run_short`: what every script pays, in less than two minutes together."""
+"""Those that have a `run_short`: what every script pays. They are meant to take two minutes together."""

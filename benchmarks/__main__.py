@@ -106,7 +106,7 @@ def _arguments() -> argparse.Namespace:
     usual = [name for name in NAMES if name not in LONG]
     about = f"any of {', '.join(NAMES)}; all but {', '.join(sorted(LONG))} without one"
     parser.add_argument("names", nargs="*", metavar="NAME", help=about)
-    about = f"ratios of {', '.join(SHORT)} only, in less than two minutes"
+    about = f"ratios of {', '.join(SHORT)} only, two minutes on a quiet machine"
     parser.add_argument("--short", action="store_true", help=about)
     parser.add_argument("--record", action="store_true", help="write what was measured into the file of results")
     about = "the file that rows are compared with, and recorded in (default: benchmarks/results.json)"

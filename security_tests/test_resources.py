@@ -16,7 +16,7 @@ from kubescript.wire import exchanges
 from kubescript_sandbox import runs
 from kubescript_sandbox.host import progress
 from security_tests import benches
-from tests.kit import patience
+from tests.kit import patience, pids
 
 DEADLINE_MS: Final = 150
 GRACE_S: Final = 1.0
@@ -161,8 +161,8 @@ def test_a_worker_may_map_its_limit_and_not_a_page_more() -> None:
     """The limit on address space counts from what a worker maps when it gets its script."""
     with benches.opened(spares=1) as bench:
         bench.pool.start()
-        patience.until(lambda: len(benches.children(bench.source.pid)) == 1)
-        (spare,) = benches.children(bench.source.pid)
+        patience.until(lambda: len(pids.children(bench.source.pid)) == 1)
+        (spare,) = pids.children(bench.source.pid)
         patience.until(lambda: limit_of(spare).isdigit())
         pages = Path(f"/proc/{spare}/statm").read_text().split()[0]
         assert int(limit_of(spare)) - int(pages) * resource.getpagesize() <= 256 * benches.MIB

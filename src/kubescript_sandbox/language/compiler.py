@@ -176,7 +176,8 @@ def _compile(source: str) -> Program:
     rules.visit_script(tree)
     rules.finish()
     if rules.findings:
-        findings = sorted(set(rules.findings), key=lambda finding: (finding.line, finding.column))
+        once = dict.fromkeys(rules.findings)  # a set would order those of one place by the process's hash seed
+        findings = sorted(once, key=lambda finding: (finding.line, finding.column))
         raise ScriptRefused("script.refused", tuple(findings), source)
     returns = results.return_last(tree.body) or rules.returns_early
     module = _wrap(tree, rules.bound)

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
+import orjson
+
 from kubescript_masking.rules import names, values
 from kubescript_masking.text import extents, json_strings, linear
 from kubescript_masking.text.json_strings import String
@@ -160,6 +162,19 @@ def group(text: bytes, end: int, regions: Regions) -> Iterator[Span]:
             yield Span(start, stop, kind)
 
 
+def _pass_over(text: bytes, at: int, name: str) -> int:
+    """Returns where the JSON object at a bracket ends if no field of it inherits the name; 0 if one may."""
+    # Every pod has a `serviceAccountToken`: reading each token by token took a sixth of the time of a list of pods.
+    end = text.find(b"}", at, at + _BYTES) + 1
+    try:
+        fields = orjson.loads(text[at:end])
+    except orjson.JSONDecodeError:  # nested, or no JSON
+        return 0
+    if not isinstance(fields, dict) or any(judge_as(name, own.encode()) for own in fields):
+        return 0
+    return end
+
+
 def _find_named(text: bytes, end: int, regions: Regions, pattern: linear.Pattern) -> Iterator[tuple[int, int, str]]:
     """Yields the values below the name in front of a bracket, each with the name that judges it."""
     at = end - 1
@@ -168,7 +183,8 @@ def _find_named(text: bytes, end: int, regions: Regions, pattern: linear.Pattern
     name = _find_opening(text, at, pattern)
     if not name:
         return
-    found, stop = _read_flow(text, at)
+    harmless = _pass_over(text, at, name)
+    found, stop = ([], harmless) if harmless else _read_flow(text, at)
     regions.have_read(stop)
     for value in found:
         size = value.end - value.start

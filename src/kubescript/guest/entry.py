@@ -62,7 +62,7 @@ class _Guest:
         builtin_kinds.of_model("V1Pod")
 
     def open(self, link: channel.Channel) -> _Session:
-        """Creates the global names of a script, connected to the worker's socket."""
+        """Creates the global names of a script."""
         return _Session(link)
 
     def encode(self, value: object) -> bytes:
@@ -89,6 +89,7 @@ class _Session:
     def begin(self, start: protocol.Start) -> dict[str, object]:
         """Returns the global names, including those that describe where the script runs."""
         where = msgspec.json.decode(start.parameters, type=exchanges.Parameters)
+        masks.reset()
         link = self._link
         own_session = self._k8s._session
         own_session.deadline = time.monotonic() + start.timeout_ms / 1000

@@ -36,7 +36,7 @@ def serve(descriptor: int, child: Child, steps: lockdown.Steps | None = None) ->
     link = socket.socket(fileno=descriptor)
     with contextlib.suppress(OSError):  # each child's own step reports a missing libseccomp
         seccomp.program(lockdown.WORKER_FD)
-    unused_memory.give_back()  # compiling the rules of masks leaves 12 MiB, which would count as mapped
+    unused_memory.give_back()  # a masker frees 12 MiB while it warms up, which would count as mapped
     server = _Server(link, child)
     server.confine(lockdown.SERVER_STEPS if steps is None else steps)
     gc.freeze()  # otherwise the collector writes to pages shared with children, and each write copies a page

@@ -32,7 +32,8 @@ class Session(Protocol):
     """One script's world, made in the fork server: a worker's script gets a copy by the fork."""
 
     def begin(self, start: protocol.Start) -> dict[str, object]:
-        """Returns the script's global names."""
+        """Returns the script's global names. Rehearsals call it many times, in processes of which scripts get copies:
+        what it counts outside the session must begin anew."""
 
     def complete(self) -> None:
         """Finishes what the script has begun but not waited for."""
@@ -42,7 +43,8 @@ class Session(Protocol):
 
 
 class Guest(Protocol):
-    """A program that runs scripts in a worker. Its fork server calls `warm` once, then `open`."""
+    """A program that runs scripts in a worker. Its fork server calls `warm` once, then `open` for each rehearsal and
+    for the script."""
 
     @property
     def reply(self) -> type[Any]:
@@ -57,7 +59,7 @@ class Guest(Protocol):
         that modules register for forks do not run (confinement/fork_hooks.py)."""
 
     def open(self, link: channel.Channel) -> Session:
-        """Does all work that does not depend on the script."""
+        """Does all work that does not depend on the script. `link` is not connected yet."""
 
     def encode(self, value: object) -> bytes:
         """Returns a script's value as JSON text."""

@@ -50,7 +50,7 @@ Evaluate = Callable[[protocol.Start], None]
 """Runs one script and sends its DONE."""
 Prepare = Callable[[Guest, channel.Channel], Evaluate]
 """Does all work that does not depend on the script, once, in the fork server. Each worker gets a copy by its fork."""
-Rehearse = Callable[[], None]
+Rehearse = Callable[[], protocol.Done]
 """Runs a script on canned frames."""
 
 
@@ -61,9 +61,10 @@ def warm(guest: Guest) -> Rehearse:
     guest.warm()
     rehearse_call = _make_rehearse(guest, guest.rehearsal)
     rehearse = _make_rehearse(guest, dataclasses.replace(guest.rehearsal, script=_LEAST_SCRIPT))
-    for _ in range(_WARMUP_RUNS):
-        rehearse_call()
-        rehearse()
+    for run in (rehearse_call, rehearse) * _WARMUP_RUNS:
+        fault = run().fault
+        if fault is not None:  # each script would do the work instead, and nothing would say so
+            raise RuntimeError(f"the rehearsal has failed: {fault.message}")
     return rehearse
 
 
@@ -109,12 +110,13 @@ def _make_rehearse(guest: Guest, rehearsal: Rehearsal) -> Rehearse:
 
     # Without a reserve: when its megabyte is freed, the C library would hand out such blocks already touched, page by
     # page.
-    def rehearse() -> None:
+    def rehearse() -> protocol.Done:
         with warmup.canned(rehearsal) as frames:
             link.connect(frames)
             start = link.start()
             done = _run(guest, session, start, session.begin(start))
             _finish(link, session, done)
+            return done
 
     return rehearse
 

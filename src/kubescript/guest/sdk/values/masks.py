@@ -10,7 +10,7 @@ from typing import Any, Final, TypeVar
 
 from kubescript_masking.wire import masking
 
-__all__ = ["MASK", "count", "forget_test", "has_given_masks", "note", "remember"]
+__all__ = ["MASK", "count", "forget_test", "has_given_masks", "note", "remember", "reset"]
 
 MASK: Final = masking.OPENING.decode()
 """The beginning of every mask."""
@@ -18,6 +18,11 @@ _given: Final = [0]
 """How many masks the script was given."""
 
 Text = TypeVar("Text", str, bytes)
+
+
+def reset() -> None:
+    """Begins to count for a script. A rehearsal has run before it in the same process or in the one that was copied."""
+    _given[0] = 0
 
 
 def remember() -> None:

@@ -43,11 +43,11 @@ class Result:
 
 
 def load(file: Path) -> dict[Key, Result]:
-    """The recorded results; none without the file."""
+    """The recorded results of benchmarks that there are; none without the file."""
     if not file.exists():
         return {}
     found = map(_read, json.loads(file.read_text("utf-8")))
-    return {result.key: result for result in found}
+    return {result.key: result for result in found if result.benchmark in NAMES}
 
 
 def save(file: Path, results: Iterable[Result]) -> None:
@@ -55,7 +55,9 @@ def save(file: Path, results: Iterable[Result]) -> None:
     ordered = sorted(results, key=lambda result: NAMES.index(result.benchmark))
     lines = [json.dumps(_write(result), ensure_ascii=False) for result in ordered]
     text = ",\n".join(lines)
-    file.write_text(f"[\n{text}\n]\n", "utf-8")
+    whole = file.with_suffix(".new")
+    whole.write_text(f"[\n{text}\n]\n", "utf-8")
+    whole.replace(file)
 
 
 def merge(recorded: Mapping[Key, Result], measured: Iterable[Result]) -> list[Result]:

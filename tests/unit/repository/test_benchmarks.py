@@ -80,6 +80,16 @@ def test_what_is_recorded_is_what_was_measured_and_the_rest_stays(run: Run, tmp_
         assert each["load"] >= 0 and re.fullmatch(r"\d{4}-\d\d-\d\d", each["date"])
 
 
+def test_rows_of_a_benchmark_that_is_gone_are_dropped(run: Run, tmp_path: Path) -> None:
+    """They neither end a run nor stay for ever."""
+    run(RATIO, flags=("--record",))
+    file = tmp_path / "results.json"
+    file.write_text(file.read_text("utf-8").replace('"guards"', '"gone"'), "utf-8")
+    run(FAULTS, flags=("--record",))
+    (left,) = json.loads(file.read_text("utf-8"))
+    assert (left["benchmark"], left["what"]) == ("guards", FAULTS.what)
+
+
 def test_a_value_without_a_baseline_is_not_compared_with_another_machine(run: Run, tmp_path: Path) -> None:
     """A ratio is."""
     run(RATIO, FAULTS, flags=("--record",))

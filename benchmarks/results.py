@@ -31,7 +31,7 @@ class Result:
     benchmark: str
     row: report.Row
     machine: str
-    """Processor, cores, kernel and Python: values compare only where all are the same."""
+    """Processor, cores, kernel and Python: values compare only where all are the same but for patches."""
     load: float
     """Processes that wanted a core in the minute before."""
     date: str
@@ -82,17 +82,21 @@ def _has_worsened(now: float, before: float, *, is_more_better: bool) -> bool:
 
 
 def describe_machine() -> str:
-    """`AMD EPYC, 2 cores, Linux 6.18.44, Python 3.11.2`."""
+    """`AMD EPYC, 2 cores, Linux 6.18, Python 3.11`."""
     found = re.search(r"^model name\s*: (.+)$", _read_processors(), re.MULTILINE)
     model = found[1] if found else platform.machine()
     cores = len(os.sched_getaffinity(0))
-    kernel = platform.release().partition("-")[0]
-    return f"{model}, {cores} cores, {platform.system()} {kernel}, Python {platform.python_version()}"
+    kernel, python = map(_cut_patch, (platform.release(), platform.python_version()))
+    return f"{model}, {cores} cores, {platform.system()} {kernel}, Python {python}"
 
 
 def today() -> str:
     """The date, the same everywhere."""
     return datetime.now(UTC).date().isoformat()
+
+
+def _cut_patch(version: str) -> str:
+    return ".".join(version.split(".")[:2])
 
 
 def _read_processors() -> str:

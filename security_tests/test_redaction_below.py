@@ -30,6 +30,7 @@ TEXTS: Final = (
     "<db>\n<password>\n  «Zk8wQ2vT»\n</password>\n</db>",
     '["password"]=>\n  string(8) "«Zk8wQ2vT»"\n["user"]=>\n  string(3) "app"',
     'Content-Disposition: form-data; name="password"\n\n«Zk8wQ2vT»\n--b--',
+    "<keys>\n«Zk8wQ2vT5#»\n</keys>",
 )
 FILES: Final = ("- value: «Zk8wQ2vT»\n  name: DB_PASSWORD\n- value: pg\n  name: DB_HOST",)
 """Of a log, lines that are gone by are not masked any more."""
@@ -54,6 +55,10 @@ LINES: Final = (
     "http-request set-header X-Auth-Token «q8Zr3TnB5wLx7VdK2mYp»",
     "Recovery codes: «bn4xb-stbp2», «p2sl9-47i5g»",
     "basic_auth: { username: prom, password: «notifier» }",
+    '{"stripe": "«ws4b0YmV»"}',
+    '{"tokenFile":"«5020278ac6409b7029dd4e947f39c368»"}',
+    '{"DATADOG":"«5020278ac6409b7029dd4e947f39c368»"}',
+    '{"tokenUrl":"x","STRIPE":"«5020278ac6409b7029dd4e947f39c368»"}',
 )
 OBJECTS: Final = (
     {"config": {"db_password": {"sensitive": True, "type": "string", "value": "«Zk8wQ2vT»"}}},
@@ -65,6 +70,12 @@ OBJECTS: Final = (
     {"causes": [{"message": 'Invalid value: "«Zk8wQ2vT»": too short', "field": "spec.password"}]},
     {"data": {".erlang.cookie": "«QWERTZUIOPASDFGHJKLY»"}},
     {"data": {"values.yaml": "auth:\n  passwords:\n  - «Zk8wQ2vT»\n  - «qo7Pm2xB»\n"}},
+    {"args": ["--key", "«5SjgDCkp»", "--twilio", "«OlMSN5hPQWEV»"]},
+    {"env": [{"name": "pat", "value": "«dwY3ytcJkF7i»"}]},
+    {"key": {"value": "«U2zKQobe»"}},
+    {"data": {"mailgun": "«aB3dE5fG7hJ9»", "password/db": "«aB3dE5fG»", "token ": "«aB3dE5fG»"}},
+    {"spec": {"password[0]": "«aB3dE5fG»", "password!": "«aB3dE5fG»", "db password (prod)": "«aB3dE5fG»"}},
+    {"seed": "«token\n7c8232e0b5c896171c5575a2448ae72e»"},
 )
 HARMLESS: Final = (
     "imagePullSecrets:\n- name: registry\nsecrets:\n- web-tls\n- db-credentials",

@@ -249,6 +249,22 @@ def test_a_flood_hides_no_value_of_its_document(masking: redaction.Engine, attac
         assert json.loads(masked)["ca"[number]] == "plain"
 
 
+@pytest.mark.promise("S-01", "S-07")
+@cases.each("flood", ("token=a ", "x: aB3 ", "token=a\n"))
+def test_a_flood_hides_no_token_of_another_object(flood: str, masking: redaction.Engine, attacks: Count) -> None:
+    """A token that only its letters tell, in the objects before and behind a string of 26,000 candidates."""
+    attacks(2)
+    token = "aB3dE5fG7hJ9kL1mN3pQr5sT7uV9wX"
+    attacker = {"kind": "ConfigMap", "metadata": {"annotations": {"f": flood * 26_000}}}
+    victim = {"kind": "Pod", "spec": {"containers": [{"args": [f"login {token}"]}]}, "serviceAccount": {"value": token}}
+    for items in ([attacker, victim], [victim, attacker]):
+        body = json.dumps({"kind": "List", "apiVersion": "v1", "items": items}).encode()
+        path = ("api", "v1", "namespaces", "shop", "widgets")
+        masked = engine.masked(masking, Document("flood", path, body, (), ()))
+        assert token.encode() not in masked
+        assert b"login " in masked
+
+
 FORGED = "«redacted:jwt:3f9a0b1c»"
 
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, Protocol
 
-from kubescript_masking.engine import groups, namings, pairs, scanner, secret_objects
+from kubescript_masking.engine import groups, namings, pairs, secret_objects
 from kubescript_masking.engine.allowances import Allowances
 from kubescript_masking.engine.budget import Budget
 from kubescript_masking.engine.scanner import Hit, Scanner
@@ -24,16 +24,13 @@ __all__ = ["Document", "Locate"]
 Locate = Callable[[bytes], Iterable[String]]
 """Finds strings of a document."""
 _PLACEHOLDER: Final = OPENING.decode()
-_OPENINGS: Final = (b"{", b"[", b'"')
-"""What nested JSON begins with, which is scanned as a document of its own."""
-# Attack: an attacker fills a megabyte with 260,000 candidates, each of which costs two calls from hyperscan.
-_FLOOD: Final = 20_000
-"""With more hits than this in a document, its strings are found roughly, and each is scanned when it is read."""
 _PAIR: Final = 4
 """The fewest bytes of a name, a sign and a value's first byte: a pair that ends earlier begins in front of the
 string."""
 _APART: Final = b'\n"'
 """What stands between texts that are scanned at once: a line ends and a string begins."""
+_AT_ONCE: Final = 262_144
+"""How many bytes of strings are read at once."""
 
 
 class Texts(Protocol):
@@ -76,28 +73,19 @@ class Document:
     def mask(self, also: Sequence[Locate] = ()) -> bytes:
         """Returns the masked document. `also` finds more strings to judge than those that a scan finds."""
         data = self._data
-        ids = self._texts.scanner.ids
-        hits, is_flood = self._find_hits(data)
+        scanner = self._texts.scanner
+        hits = scanner.scan(data)
         if not hits and not also:
             return data
-        has_escape = any(ids[probe] == "escape" for probe, _ in hits)
+        has_escape = any(scanner.ids[probe] == "escape" for probe, _ in hits)
         if has_escape:
             data = json_strings.plain(data)
-            hits, is_flood = self._find_hits(data)
-        named = [(ids[probe], end) for probe, end in hits]
+            hits = scanner.scan(data)
+        named = [(scanner.ids[probe], end) for probe, end in hits]
         strings = _find_strings(data, named, also)
-        parts = _read(data, strings) if is_flood else self._scan(data, strings, hits)
-        return self._mask_parts(data, parts)
+        return self._mask_parts(data, self._read(data, strings, hits))
 
-    def _find_hits(self, data: bytes) -> tuple[list[Hit], bool]:
-        """Returns the scanner's hits, and whether they are rough because there are so many."""
-        scan = self._texts.scanner
-        hits = scan.scan(data, _FLOOD)
-        if len(hits) <= _FLOOD:
-            return hits, False
-        return scan.scan_roughly(data), True
-
-    def _mask_parts(self, data: bytes, strings: list[_Part]) -> bytes:
+    def _mask_parts(self, data: bytes, strings: Iterable[_Part]) -> bytes:
         """Returns the document with these strings masked; as it was sent when none is."""
         parts, done = [], 0
         for part in strings:
@@ -112,26 +100,28 @@ class Document:
             return self._data
         return b"".join([*parts, data[done:]])
 
-    def _scan(self, data: bytes, strings: list[String], hits: list[Hit]) -> list[_Part]:
-        """Returns these strings, each with the scanner's hits in its content; `hits` are those in the document."""
+    def _read(self, data: bytes, strings: list[String], hits: list[Hit]) -> Iterator[_Part]:
+        """Yields these strings, each with the scanner's hits in its content; `hits` are those in the document."""
         ids = self._texts.scanner.ids
         ends = [end for _, end in hits]
-        parts = _read(data, strings)
-        escaped = [part for part in parts if part.content is not part.raw]
-        for part in parts:
-            string, raw = part.string, part.raw
-            if part.content is raw:
-                first = bisect_right(ends, string.start)
-                last = bisect_right(ends, string.end + json_strings.BEHIND_RUN)
-                inside = [(probe, min(end, string.end) - string.start) for probe, end in hits[first:last]]
-                part.hits = [hit for hit in inside if not _is_of_name(raw, ids[hit[0]], hit[1])]
-        self._scan_escaped(escaped)
-        return parts
+        for batch in _batch(strings):
+            parts = [_read(data, string) for string in batch]
+            self._scan_escaped([part for part in parts if part.content is not part.raw])
+            for part in parts:
+                string, raw = part.string, part.raw
+                if part.content is raw:
+                    first = bisect_right(ends, string.start)
+                    last = bisect_right(ends, string.end + json_strings.BEHIND_RUN)
+                    inside = [(probe, min(end, string.end) - string.start) for probe, end in hits[first:last]]
+                    part.hits = [hit for hit in inside if not _is_of_name(raw, ids[hit[0]], hit[1])]
+                yield part
 
     def _scan_escaped(self, parts: list[_Part]) -> None:
         """Scans the contents of strings with escapes, in which the hits stand elsewhere than in the document."""
         # One scan for all: those of single strings were a quarter of what a list of events cost.
-        texts = [part for part in parts if part.content is not None and not part.content.startswith(_OPENINGS)]
+        texts = [
+            part for part in parts if part.content is not None and not part.content.startswith(json_strings.OPENINGS)
+        ]
         joined = _APART.join([part.content or b"" for part in texts])
         most = self._texts.budget.left
         hits = self._texts.scanner.scan(joined, most) if texts else []
@@ -246,13 +236,21 @@ class Document:
         return ""
 
 
-def _read(data: bytes, strings: list[String]) -> list[_Part]:
-    """Returns the contents of these strings."""
-    parts = []
+def _batch(strings: list[String]) -> Iterator[list[String]]:
+    """Yields the strings in runs of about `_AT_ONCE` bytes, so that not all of a document is held twice."""
+    batch, size = [], 0
     for string in strings:
-        raw = data[string.start : string.end]
-        parts.append(_Part(string, raw, json_strings.unescape(raw)))
-    return parts
+        batch.append(string)
+        size += string.end - string.start
+        if size > _AT_ONCE:
+            yield batch
+            batch, size = [], 0
+    yield batch
+
+
+def _read(data: bytes, string: String) -> _Part:
+    raw = data[string.start : string.end]
+    return _Part(string, raw, json_strings.unescape(raw))
 
 
 def _is_of_name(raw: bytes, probe: str, end: int) -> bool:
@@ -287,5 +285,5 @@ def _find_in_regions(data: bytes, hits: list[tuple[str, int]]) -> Iterator[Strin
                 yield String(part.start, part.end, "privateKey")
         elif probe == "command":
             yield from commands.find_listed(data, end, lists)
-        elif probe == "group" or (probe == scanner.GATE and data[end - 1] in b"{["):
+        elif probe == "group":
             yield from groups.members(data, end, regions)

@@ -13,7 +13,7 @@ from kubescript_masking.engine import budget, documents, readers, scanner
 from kubescript_masking.engine.allowances import Allowances
 from kubescript_masking.engine.scanner import Hit
 from kubescript_masking.rules import keys, patterns, shapes
-from kubescript_masking.text import encodings, placeholders, spans, unseen
+from kubescript_masking.text import encodings, json_strings, placeholders, spans, unseen
 from kubescript_masking.text.spans import Span
 
 __all__ = ["Found", "Masker"]
@@ -211,7 +211,7 @@ class Masker:
 
 
 def _is_json(content: bytes) -> bool:
-    if not content.startswith((b"{", b"[", b'"')):
+    if not content.startswith(json_strings.OPENINGS):
         return False
     try:
         orjson.loads(content)

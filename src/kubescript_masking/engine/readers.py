@@ -9,7 +9,7 @@ from kubescript_masking.engine import blocks, columns, groups, pairs, secret_obj
 from kubescript_masking.engine.allowances import Allowances
 from kubescript_masking.engine.scanner import Hit
 from kubescript_masking.rules import commands, drawn, keys, patterns, shapes
-from kubescript_masking.text import encodings
+from kubescript_masking.text import encodings, json_strings
 from kubescript_masking.text.spans import Span
 
 __all__ = ["Readers"]
@@ -39,8 +39,10 @@ class Readers:
 
     def may_find(self, text: bytes, hits: Sequence[Hit]) -> bool:
         """Says whether a value may be secret: not if each hit is a pair whose name promises nothing, such as Java's
-        `AuthenticationTokenFilter : …`."""
-        return any(self._ids[probe] != "pair" or pairs.promises(text, end) for probe, end in hits)
+        `AuthenticationTokenFilter : …`. The strings of JSON are judged by more names."""
+        return text.startswith(json_strings.OPENINGS) or any(
+            self._ids[probe] != "pair" or pairs.promises(text, end) for probe, end in hits
+        )
 
     def find(self, text: bytes, hits: Sequence[Hit], unfold: Unfold) -> Iterator[Span]:
         """Yields the secrets in a text, found from a scan's hits."""

@@ -15,6 +15,7 @@ import os
 import selectors
 import signal
 import socket
+import threading
 from collections.abc import Callable
 from typing import NoReturn
 
@@ -33,6 +34,8 @@ Child = Callable[[int, lockdown.Confinement, tuple[protocol.Layer, ...]], NoRetu
 def serve(descriptor: int, child: Child, steps: lockdown.Steps | None = None) -> NoReturn:
     """Confines this warm process by these steps (by default those of workers), and forks children until the host closes
     the control socket."""
+    if threading.active_count() > 1:  # a lock that it holds would stay locked in each child: see fork_hooks.py
+        raise RuntimeError("a module that the fork server has imported has started a thread")
     link = socket.socket(fileno=descriptor)
     with contextlib.suppress(OSError):  # each child's own step reports a missing libseccomp
         seccomp.program(lockdown.WORKER_FD)

@@ -108,10 +108,10 @@ def _make_rehearse(guest: Guest, rehearsal: Rehearsal) -> Rehearse:
     link = channel.Channel(guest.reply)
     session = guest.open(link)
 
-    # Without a reserve: when its megabyte is freed, the C library would hand out such blocks already touched, page by
-    # page.
+    # No `_run_within_memory`: after its reserve of a megabyte is freed, malloc takes such blocks from the heap, whose
+    # pages each worker would have to copy, and not from fresh mappings.
     def rehearse() -> protocol.Done:
-        with warmup.canned(rehearsal) as frames:
+        with warmup.open_socket(rehearsal) as frames:
             link.connect(frames)
             start = link.start()
             done = _run(guest, session, start, session.begin(start))

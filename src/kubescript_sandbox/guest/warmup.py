@@ -11,11 +11,11 @@ import msgspec
 from kubescript_sandbox.guest.contract import Rehearsal
 from kubescript_sandbox.wire import framing, protocol
 
-__all__ = ["canned"]
+__all__ = ["open_socket"]
 
 
 @contextlib.contextmanager
-def canned(rehearsal: Rehearsal) -> Iterator[framing.FrameSocket]:
+def open_socket(rehearsal: Rehearsal) -> Iterator[framing.FrameSocket]:
     """Yields a worker's end of such a socket."""
     worker_end, host_end = socket.socketpair()
     with worker_end, host_end:

@@ -706,7 +706,9 @@ def ask(sock: socket.socket) -> None:
 
 def is_its_own_peer(sock: socket.socket) -> bool:
     """Whether the kernel gave a socket the very port that it connects to: then it is connected to itself."""
-    return bool(sock.getpeername() == sock.getsockname())
+    with contextlib.suppress(OSError):  # it is closed already
+        return bool(sock.getpeername() == sock.getsockname())
+    return False
 
 
 NEIGHBOURS: Final = {

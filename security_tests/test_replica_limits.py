@@ -129,7 +129,8 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
             f'[replicas]\nstore = "{url}"\n[http]\nrequests_per_minute = {REQUESTS}\nmax_sessions = {SESSIONS}\n'
         )
         each = tuple(replicas.Replica(folder, name, ["--config", str(settings)]) for name in "ab")
-        with httpx2.Client(timeout=60) as http:
+        # A kept connection that a replica closes meanwhile would fail the next request.
+        with httpx2.Client(timeout=60, limits=httpx2.Limits(max_keepalive_connections=0)) as http:
             try:
                 for replica in each:
                     replica.start()

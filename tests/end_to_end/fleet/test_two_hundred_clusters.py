@@ -44,6 +44,8 @@ IN_FLIGHT: Final = 8
 """Those of calls under way are never closed."""
 IN_TURN_S: Final = 20
 """A script has the last two seconds of it for its end. Four stuck clusters leave less than that."""
+IN_TURN_NAMES: Final = 40
+"""How many clusters are asked in turn. On a busy machine 200 refused calls take longer than two seconds."""
 SPARE_MIB: Final = 16
 SHOWN: Final = 20
 """How many clusters a receipt names."""
@@ -53,9 +55,9 @@ names = k8s.contexts()
 found = k8s.parallel([lambda c=c: len(k8s.context(c).coreV1().list_pod_for_all_namespaces()) for c in names])
 {name: count for name, count in zip(names, found) if isinstance(count, int)}
 """
-IN_TURN: Final = """
-found = {}
-for name in k8s.contexts():
+IN_TURN: Final = f"""
+found = {{}}
+for name in k8s.contexts()[:{IN_TURN_NAMES}]:
     try:
         found[name] = sum(1 for pod in k8s.context(name).coreV1().list_pod_for_all_namespaces())
     except ApiException:
@@ -141,7 +143,7 @@ def test_a_script_without_time_for_all_returns_what_it_has(fleet: two_hundred.Fl
         _remove(fleet, server, name)
     found = msgspec.json.decode(text.splitlines()[0])
     assert found == dict.fromkeys([f"c{number:03}" for number in range(11) if number != 7], two_hundred.PODS)
-    assert f"[{two_hundred.NAMES + len(stuck) - len(found)} calls failed: c007: cluster.unreachable list pods, " in text
+    assert f"[{IN_TURN_NAMES - len(found)} calls failed: c007: cluster.unreachable list pods, " in text
     late = [*stuck, *(f"c{number:03}" for number in range(11, 11 + SHOWN - len(stuck)))]
     assert f"cluster.timeout list pods in clusters {', '.join(late)} and " in text
     assert "the answer may be incomplete" in text

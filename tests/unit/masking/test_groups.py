@@ -29,7 +29,7 @@ NAMES = st.sampled_from(["serviceAccountToken", "tokens", "secureJsonData", "pas
     behind=st.sampled_from(["", "}", ',"x":"y"}']),
 )
 @example(name="tokens", fields={"ci": "hunter2hunter2"}, ascii_only=True, behind="")
-@settings(max_examples=5_000 if extent.LONG else 1_000, deadline=None)
+@settings(max_examples=1_000 if extent.LONG else 200, deadline=None)
 def test_no_field_that_inherits_a_name_is_passed_over(
     name: str, fields: dict[str, object], ascii_only: bool, behind: str
 ) -> None:

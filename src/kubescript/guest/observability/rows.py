@@ -42,7 +42,8 @@ def cut(text: str, message: str, left_out: int) -> str:
 
 def describe(same: Labels) -> str:
     """Returns a line with the labels that are the same in all rows."""
-    labels = " ".join(cells.line(f"{name}={value}")[:_WIDTH] for name, value in same.items())
+    # Loki sends the labels of a stream in any order.
+    labels = " ".join(cells.line(f"{name}={value}")[:_WIDTH] for name, value in sorted(same.items()))
     return messages.text("labels_shared", labels=labels)
 
 

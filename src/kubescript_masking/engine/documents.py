@@ -29,6 +29,8 @@ _PAIR: Final = 4
 string."""
 _APART: Final = b'\n"'
 """What stands between texts that are scanned at once: a line ends and a string begins."""
+_LINE_END: Final = 1
+"""How many of these bytes a probe reads that looks for the end of a line."""
 _AT_ONCE: Final = 262_144
 """How many bytes of strings are read at once."""
 
@@ -102,39 +104,40 @@ class Document:
 
     def _read(self, data: bytes, strings: list[String], hits: list[Hit]) -> Iterator[_Part]:
         """Yields these strings, each with the scanner's hits in its content; `hits` are those in the document."""
-        ids = self._texts.scanner.ids
         ends = [end for _, end in hits]
         for batch in _batch(strings):
-            parts = [_read(data, string) for string in batch]
+            parts = [_unescape(data, string) for string in batch]
             self._scan_escaped([part for part in parts if part.content is not part.raw])
             for part in parts:
-                string, raw = part.string, part.raw
-                if part.content is raw:
-                    first = bisect_right(ends, string.start)
-                    last = bisect_right(ends, string.end + json_strings.BEHIND_RUN)
-                    inside = [(probe, min(end, string.end) - string.start) for probe, end in hits[first:last]]
-                    part.hits = [hit for hit in inside if not _is_of_name(raw, ids[hit[0]], hit[1])]
+                if part.content is part.raw:
+                    inside = _cut_hits(hits, ends, part.string.start, part.string.end, json_strings.BEHIND_RUN)
+                    part.hits = [hit for hit in inside if not self._is_of_name(part.raw, hit)]
                 yield part
 
     def _scan_escaped(self, parts: list[_Part]) -> None:
         """Scans the contents of strings with escapes, in which the hits stand elsewhere than in the document."""
         # One scan for all: those of single strings were a quarter of what a list of events cost.
-        texts = [
-            part for part in parts if part.content is not None and not part.content.startswith(json_strings.OPENINGS)
-        ]
-        joined = _APART.join([part.content or b"" for part in texts])
+        texts = [(part, part.content) for part in parts if part.content is not None]
+        texts = [(part, text) for part, text in texts if not text.startswith(json_strings.OPENINGS)]
+        joined = _APART.join([text for _, text in texts])
         most = self._texts.budget.left
         hits = self._texts.scanner.scan(joined, most) if texts else []
         if len(hits) > most:
             return
         ends = [end for _, end in hits]
         start = 0
-        for part in texts:
-            size = len(part.content or b"")
-            first = bisect_right(ends, start)
-            last = bisect_right(ends, start + size + 1)
-            part.hits = [(probe, min(end - start, size)) for probe, end in hits[first:last]]
-            start += size + len(_APART)
+        for part, text in texts:
+            end = start + len(text)
+            part.hits = _cut_hits(hits, ends, start, end, _LINE_END)
+            start = end + len(_APART)
+
+    def _is_of_name(self, raw: bytes, hit: Hit) -> bool:
+        """Says whether a hit that ends within a string is only that of its name in front of it."""
+        number, end = hit
+        probe = self._texts.scanner.ids[number]
+        if probe == "pair":
+            return end < _PAIR
+        return probe == "variable" and not any(quote in raw[:end] for quote in namings.QUOTES)
 
     def _mask_paid(self, part: _Part) -> bytes:
         """Returns one string, masked."""
@@ -248,16 +251,17 @@ def _batch(strings: list[String]) -> Iterator[list[String]]:
     yield batch
 
 
-def _read(data: bytes, string: String) -> _Part:
+def _unescape(data: bytes, string: String) -> _Part:
     raw = data[string.start : string.end]
     return _Part(string, raw, json_strings.unescape(raw))
 
 
-def _is_of_name(raw: bytes, probe: str, end: int) -> bool:
-    """Says whether a hit that ends within a string is only that of its name in front of it."""
-    if probe == "pair":
-        return end < _PAIR
-    return probe == "variable" and not any(quote in raw[:end] for quote in namings.QUOTES)
+def _cut_hits(hits: list[Hit], ends: list[int], start: int, end: int, behind: int) -> list[Hit]:
+    """Returns the hits that end in this piece or a few bytes `behind` it, as hits in the piece alone. `ends` are where
+    all of them end."""
+    first = bisect_right(ends, start)
+    last = bisect_right(ends, end + behind)
+    return [(probe, min(place, end) - start) for probe, place in hits[first:last]]
 
 
 def _find_strings(data: bytes, hits: list[tuple[str, int]], also: Sequence[Locate]) -> list[String]:

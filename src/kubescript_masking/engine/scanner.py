@@ -98,7 +98,9 @@ class Scanner:
         limits = list(itertools.accumulate(sizes))
         for probe, joined_end in self._second.scan(joined):
             at = bisect.bisect_left(limits, joined_end)
-            end = pieces[at][1] - (limits[at] - len(_APART) - joined_end)
+            _, stop = pieces[at]
+            joined_stop = limits[at] - len(_APART)
+            end = joined_end - joined_stop + stop
             if end in ends:
                 yield probe, end
 

@@ -64,21 +64,22 @@ class Pattern:
 
     def search(self, text: bytes, pos: int = 0, endpos: int = sys.maxsize) -> Match | None:
         """Returns the first match anywhere."""
-        limit = len(text)
-        spans = self._find(_ANYWHERE, text, max(0, pos), min(limit, endpos))
-        return None if spans[0][0] < 0 else Match(text, spans)
+        return self._find_first(_ANYWHERE, text, pos, endpos)
 
     def match(self, text: bytes, pos: int = 0, endpos: int = sys.maxsize) -> Match | None:
         """Returns the match that begins at `pos`."""
-        limit = len(text)
-        spans = self._find(_AT_START, text, max(0, pos), min(limit, endpos))
-        return None if spans[0][0] < 0 else Match(text, spans)
+        return self._find_first(_AT_START, text, pos, endpos)
 
     def fullmatch(self, text: bytes, pos: int = 0, endpos: int = sys.maxsize) -> Match | None:
         """Returns the match that is the whole text."""
-        limit = len(text)
-        spans = self._find(_WHOLE, text, max(0, pos), min(limit, endpos))
-        return None if spans[0][0] < 0 else Match(text, spans)
+        return self._find_first(_WHOLE, text, pos, endpos)
+
+    def _find_first(self, anchor: re2._re2.RE2.Anchor, text: bytes, pos: int, endpos: int) -> Match | None:
+        start = max(0, pos)
+        end = min(len(text), endpos)
+        spans = self._find(anchor, text, start, end)
+        first, _ = spans[0]
+        return None if first < 0 else Match(text, spans)
 
     def finditer(self, text: bytes, pos: int = 0, endpos: int = sys.maxsize) -> Iterator[Match]:
         """Yields all matches, one after another."""

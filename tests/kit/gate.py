@@ -112,6 +112,8 @@ async def _answer(behaviour: str, reader: asyncio.StreamReader, writer: asyncio.
     for piece in itertools.chain([begin], itertools.repeat(item * 64)):
         writer.write(b"%x\r\n%s\r\n" % (len(piece), piece))
         await writer.drain()
+        # Over TLS, `drain` returns at once when the client has hung up: the loop would never hear of it, and spin.
+        await asyncio.sleep(0)
     return None
 
 

@@ -42,7 +42,7 @@ _TURNS: Final = 4
 _AWAY_S: Final = 5.0
 """For how many seconds a database that is away is not asked."""
 _LOOK_S: Final = 5.0
-"""Seconds between two signs of life."""
+"""Seconds between two signs of life. Each of them, and the last word of this replica, may take as long."""
 # Attack: one slow answer to a caller with many requests takes the limits of all others from the database.
 _AWAY: Final = 2
 """After how many questions in a row without an answer the database is taken for away."""
@@ -177,8 +177,10 @@ class Peers:
             if self._is_leaving:
                 return
             self._is_leaving = True
+            # Even of a database that was away: until this replica counts as dead, its sessions would seem to live.
+            self._away_until = 0.0
             with contextlib.suppress(errors.PlanError):  # they will miss it
-                await self._ask(lambda connection: client_sessions.leave(connection, self._replica))
+                await self._ask(lambda connection: client_sessions.leave(connection, self._replica), _LOOK_S)
 
     async def close(self) -> None:
         """Leaves the other replicas, and closes the connections to the database."""

@@ -41,7 +41,7 @@ TOKENS: Final = {f"caller-{number}": secrets.token_hex(16) for number in range(1
 RULES: Final = [{"apiGroups": [""], "resources": ["configmaps"], "verbs": ["get", "list", "watch", "create"]}]
 NAMESPACE: Final = f"replicas-{secrets.token_hex(3)}"
 WORK: Final = f"""\
-for _ in watch.Watch().stream(k8s.CoreV1Api().list_namespaced_config_map, {NAMESPACE!r}, timeout_seconds=3):
+for _ in watch.Watch().stream(k8s.CoreV1Api().list_namespaced_config_map, {NAMESPACE!r}, timeout_seconds=6):
     pass
 {{number}}
 """

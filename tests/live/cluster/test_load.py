@@ -250,14 +250,17 @@ def test_a_server_that_is_told_to_end_answers_what_has_arrived(
     async def ask(served: Served) -> None:
         async with httpx2.AsyncClient(timeout=60) as balancer, served.session("ann") as late:
             ready = f"http://127.0.0.1:{served.serving.port()}/ready"
-            # On a busy machine the API server may answer too late for the first probe.
-            while (await balancer.get(ready)).status_code != 200:
-                await asyncio.sleep(0.05)
+
+            async def hear(status: int) -> None:
+                while (await balancer.get(ready)).status_code != status:
+                    await asyncio.sleep(0.05)
+
+            # A server that has just started on a busy machine may not be ready at the first probe.
+            await hear(200)
             tasks = [*await served.gated("ann", "ending", 3), *await served.gated("ben", "ending", 3)]
             await served.until(3, 3)
             served.serving.terminate()
-            while (await balancer.get(ready)).status_code != 503:
-                await asyncio.sleep(0.05)
+            await hear(503)
             sent = asyncio.create_task(late.script("1 + 1"))
             cluster.open("ending")
             assert {answer.isdecimal() for answer in await asyncio.gather(*tasks)} == {True}

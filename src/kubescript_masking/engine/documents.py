@@ -107,11 +107,13 @@ class Document:
         ends = [end for _, end in hits]
         for batch in _batch(strings):
             parts = [_unescape(data, string) for string in batch]
-            self._scan_escaped([part for part in parts if part.content is not part.raw])
+            escaped = [part for part in parts if part.content is not part.raw]
+            self._scan_escaped(escaped)
             for part in parts:
-                if part.content is part.raw:
-                    inside = _cut_hits(hits, ends, part.string.start, part.string.end, json_strings.BEHIND_RUN)
-                    part.hits = [hit for hit in inside if not self._is_of_name(part.raw, hit)]
+                string, raw = part.string, part.raw
+                if part.content is raw:
+                    inside = _cut_hits(hits, ends, string.start, string.end, json_strings.BEHIND_RUN)
+                    part.hits = [hit for hit in inside if not self._is_of_name(raw, hit)]
                 yield part
 
     def _scan_escaped(self, parts: list[_Part]) -> None:
@@ -261,7 +263,8 @@ def _cut_hits(hits: list[Hit], ends: list[int], start: int, end: int, behind: in
     all of them end."""
     first = bisect_right(ends, start)
     last = bisect_right(ends, end + behind)
-    return [(probe, min(place, end) - start) for probe, place in hits[first:last]]
+    inside = hits[first:last]
+    return [(probe, min(place, end) - start) for probe, place in inside]
 
 
 def _find_strings(data: bytes, hits: list[tuple[str, int]], also: Sequence[Locate]) -> list[String]:

@@ -7,18 +7,17 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
-from typing import Final, cast
+from typing import Final, TypeAlias, cast
 
 import re2
 
 __all__ = ["Match", "Pattern", "PatternError", "build", "escape"]
 
 PatternError: Final[type[Exception]] = re2.error
-_ANYWHERE, _AT_START, _WHOLE = (
-    re2._re2.RE2.Anchor.UNANCHORED,
-    re2._re2.RE2.Anchor.ANCHOR_START,
-    re2._re2.RE2.Anchor.ANCHOR_BOTH,
-)
+_Anchor: TypeAlias = re2._re2.RE2.Anchor
+_ANYWHERE: Final = _Anchor.UNANCHORED
+_AT_START: Final = _Anchor.ANCHOR_START
+_WHOLE: Final = _Anchor.ANCHOR_BOTH
 
 
 class Match:
@@ -74,7 +73,7 @@ class Pattern:
         """Returns the match that is the whole text."""
         return self._find_first(_WHOLE, text, pos, endpos)
 
-    def _find_first(self, anchor: re2._re2.RE2.Anchor, text: bytes, pos: int, endpos: int) -> Match | None:
+    def _find_first(self, anchor: _Anchor, text: bytes, pos: int, endpos: int) -> Match | None:
         start = max(0, pos)
         end = min(len(text), endpos)
         spans = self._find(anchor, text, start, end)
